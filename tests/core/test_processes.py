@@ -1,0 +1,59 @@
+"""The tile engine over two real processes that join through jax.distributed gives what one process gives."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from superjax.core.pairwise import stream_pairs
+from superjax.core.reducers import Nearest
+from tests import oracles
+
+WORKER = """
+import sys
+import jax
+import numpy as np
+jax.config.update("jax_num_cpu_devices", 2)
+address, place, out = sys.argv[1:]
+jax.distributed.initialize(address, 2, int(place), initialization_timeout=60)
+from superjax.core.mesh import row_mesh
+from superjax.core.pairwise import stream_pairs
+from superjax.core.reducers import Histogram, Nearest, Together
+assert len(jax.devices()) == 4 and len(jax.local_devices()) == 2
+x = np.load(out + "/x.npy")
+(counts, _), (_, nearest) = stream_pairs(x, Together((Histogram(64), Nearest(2))), mesh=row_mesh(), block=16)
+np.savez(f"{out}/{place}.npz", counts=counts, row=nearest.row)
+"""
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+@pytest.mark.processes
+def test_two_processes_agree_with_one(tmp_path):
+    x = np.random.default_rng(0).standard_normal((150, 6))
+    x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    address = f"127.0.0.1:{free_port()}"
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, address, str(place), str(tmp_path)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        )
+        for place in range(2)
+    ]  # fmt: skip
+    output = [worker.communicate(timeout=240)[0] for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0], output
+    _, nearest = stream_pairs(x, Nearest(2), block=16)
+    for place in range(2):
+        found = np.load(tmp_path / f"{place}.npz")
+        oracles.assert_counts_match(found["counts"], oracles.pair_products(x), 64)
+        np.testing.assert_array_equal(found["row"], nearest.row)
