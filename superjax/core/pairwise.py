@@ -158,7 +158,7 @@ def reduce_pairs_in_ring(
         raise ValueError(f"a shard of {len(x)} rows does not divide by block {block}; pad the rows and pass count")
     here = lax.axis_index(meshes.ROWS)
     schedules = ring_schedules(count, len(x), devices, block)
-    visitor, state = x, meshes.varying(_start(reducer, x))
+    visitor, state = x, _start(reducer, x)
     for step, (tiles, live) in enumerate(schedules):
         if step:
             visitor, travelling = meshes.shift((visitor, state.visitor), 1, devices)
@@ -247,8 +247,12 @@ def _fold(reducer: Reducer, stacked: Tree, devices: int) -> Tree:
 
 
 def _start(reducer: Reducer, x: jax.Array) -> _State:
-    values = reducer.empty_rows(len(x), x)
-    return _State(reducer.empty(), values, values)
+    # An empty sum over `x` is 0 and differs between devices if `x` does, as the carry of a loop over `x` must.
+    zero = jnp.sum(x[:0])
+    totals, values = jax.tree.map(
+        lambda leaf: leaf + zero.astype(leaf.dtype), (reducer.empty(), reducer.empty_rows(len(x), x))
+    )
+    return _State(totals, values, values)
 
 
 def _meeting(
@@ -308,7 +312,7 @@ def _begin(x: jax.Array, reducer: Reducer, *, mesh: Mesh) -> Tree:
     """Empty per-row values, sharded as the rows are."""
 
     def body(x: jax.Array, reducer: Reducer) -> Tree:
-        return meshes.varying(_start(reducer, x).home)
+        return _start(reducer, x).home
 
     return meshes.over_rows(body, mesh, replicated_args=1)(x, reducer)
 
