@@ -1,0 +1,118 @@
+"""What is proven, what can be built, what is reached: bounds, constructions, laws and fits."""
+
+from superjax.laws.assessment import Assessment, assess, representational_class
+from superjax.laws.bounds import (
+    Bound,
+    LargestCount,
+    bukh_cox,
+    cap_bound,
+    fejes_toth,
+    largest_count,
+    lower_bound,
+    lower_bound_code,
+    orthoplex,
+    sidelnikov,
+    welch,
+)
+from superjax.laws.bracket import (
+    Bracket,
+    DimensionBracket,
+    EpsilonBracket,
+    Reached,
+    capacity_bracket,
+    dimension_bracket,
+    epsilon_bracket,
+    sensitivity,
+)
+from superjax.laws.capacity import (
+    LAWS,
+    FitRange,
+    Law,
+    capacity,
+    dimension_for,
+    epsilon_for,
+    is_extrapolated,
+    law,
+    log10_capacity,
+)
+from superjax.laws.constructions import Built, Construction, best_construction, largest_construction
+from superjax.laws.fitting import LawFit, fit_law, percentage_errors
+from superjax.laws.levenshtein import levenshtein_code, levenshtein_lines
+from superjax.laws.offset import OffsetFit, fit_offset
+from superjax.laws.powerlaw import PowerFit, fit_power, width_exponent
+from superjax.laws.published import ModelCapacity, published_models, published_packings, shipped_fits
+from superjax.laws.random_vectors import (
+    cosine_density,
+    cosine_tail,
+    gumbel_cdf,
+    gumbel_holds,
+    gumbel_mean,
+    max_coherence_cdf,
+    max_coherence_mean,
+    max_coherence_quantile,
+)
+from superjax.laws.tables import Table, read_table
+from superjax.laws.uncertainty import Interval
+
+__all__ = [
+    "LAWS",
+    "Assessment",
+    "Bound",
+    "Bracket",
+    "Built",
+    "Construction",
+    "DimensionBracket",
+    "EpsilonBracket",
+    "FitRange",
+    "Interval",
+    "LargestCount",
+    "Law",
+    "LawFit",
+    "ModelCapacity",
+    "OffsetFit",
+    "PowerFit",
+    "Reached",
+    "Table",
+    "assess",
+    "best_construction",
+    "bukh_cox",
+    "cap_bound",
+    "capacity",
+    "capacity_bracket",
+    "cosine_density",
+    "cosine_tail",
+    "dimension_bracket",
+    "dimension_for",
+    "epsilon_bracket",
+    "epsilon_for",
+    "fejes_toth",
+    "fit_law",
+    "fit_offset",
+    "fit_power",
+    "gumbel_cdf",
+    "gumbel_holds",
+    "gumbel_mean",
+    "is_extrapolated",
+    "largest_construction",
+    "largest_count",
+    "law",
+    "levenshtein_code",
+    "levenshtein_lines",
+    "log10_capacity",
+    "lower_bound",
+    "lower_bound_code",
+    "max_coherence_cdf",
+    "max_coherence_mean",
+    "max_coherence_quantile",
+    "orthoplex",
+    "percentage_errors",
+    "published_models",
+    "published_packings",
+    "read_table",
+    "representational_class",
+    "sensitivity",
+    "shipped_fits",
+    "sidelnikov",
+    "welch",
+    "width_exponent",
+]

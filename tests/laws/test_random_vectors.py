@@ -1,0 +1,92 @@
+"""The random law against its Beta law, our own draws, and the published best-of-1000 table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from superjax.laws import (
+    cosine_density,
+    cosine_tail,
+    gumbel_cdf,
+    gumbel_holds,
+    gumbel_mean,
+    max_coherence_cdf,
+    max_coherence_mean,
+    max_coherence_quantile,
+    published_packings,
+)
+
+BEST_KNOWN = json.loads((Path(__file__).parent / "data" / "best_known.json").read_text())
+
+
+def test_the_squared_cosine_is_beta():
+    x = np.linspace(0.001, 0.99, 40)
+    for d in (3, 32, 768):
+        np.testing.assert_allclose(cosine_tail(x, d), stats.beta(0.5, (d - 1) / 2).sf(x**2), rtol=1e-10, atol=1e-300)
+    assert 2 * integrate.quad(lambda t: cosine_density(t, 32), 0.25, 1)[0] == pytest.approx(cosine_tail(0.25, 32))
+
+
+def test_every_published_random_cell_within_three_and_a_half_percent():
+    k, d, coherence = published_packings("random")
+    assert len(k) == 256
+    ratios = coherence / max_coherence_mean(k, d, draws=1000)
+    assert ratios.min() > 1 - 0.035
+    assert ratios.max() < 1 + 0.035
+    assert abs(np.median(ratios) - 1) < 0.02
+
+
+def test_the_mean_of_the_166_published_cells():
+    k, d, mean = (np.array([row[place] for row in BEST_KNOWN["headroom"]], float) for place in (0, 1, 4))
+    np.testing.assert_allclose(max_coherence_mean(k, d), mean, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("k", "d"), [(100, 32), (60, 48)])
+def test_our_own_float32_draws_within_half_a_percent(k, d):
+    rng = np.random.default_rng(k)
+    found = np.empty(3000)
+    for draw in range(len(found)):
+        rows = rng.standard_normal((k, d), dtype=np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        gram = rows @ rows.T
+        np.fill_diagonal(gram, 0)
+        found[draw] = max(gram.max(), -gram.min())
+    assert found.mean() == pytest.approx(max_coherence_mean(k, d), rel=0.005)
+    best_of_ten = found.reshape(-1, 10).min(axis=1)
+    assert best_of_ten.mean() == pytest.approx(max_coherence_mean(k, d, draws=10), rel=0.005)
+    assert np.mean(found <= max_coherence_quantile(0.3, k, d)) == pytest.approx(0.3, abs=0.03)
+
+
+def test_two_directions_are_the_law_of_one_cosine():
+    assert max_coherence_mean(2, 3) == pytest.approx(0.5)  # |cosine| is uniform in R^3
+    assert max_coherence_cdf(0.25, 2, 3) == pytest.approx(0.25)
+    assert max_coherence_cdf(0.25, 2, 3, draws=3) == pytest.approx(1 - 0.75**3)
+
+
+def test_quantile_inverts_the_cdf():
+    p = np.array([1e-6, 0.1, 0.5, 0.999999])
+    for draws in (1, 1000):
+        x = max_coherence_quantile(p, 2000, 256, draws)
+        np.testing.assert_allclose(max_coherence_cdf(x, 2000, 256, draws), p, rtol=1e-6)
+
+
+def test_the_mean_is_the_integral_of_the_survival_function():
+    for k, d, draws in ((50, 8, 1), (2000, 64, 100)):
+        expected = integrate.quad(lambda x, a=(k, d, draws): 1 - max_coherence_cdf(x, *a), 0, 1, limit=400)[0]
+        assert max_coherence_mean(k, d, draws) == pytest.approx(expected, rel=1e-7)
+
+
+def test_gumbel_form_and_its_range():
+    assert gumbel_mean(32000, 4096) == pytest.approx(0.09515, abs=1e-5)
+    assert gumbel_mean(32000, 768) == pytest.approx(0.21974, abs=1e-5)
+    k, d = (column.ravel() for column in np.meshgrid([100, 2000, 32000, 10**6], [64, 256, 1024, 4096, 16384]))
+    inside = gumbel_holds(k, d)
+    error = np.abs(gumbel_mean(k, d) / max_coherence_mean(k, d) - 1)
+    assert inside.any()
+    assert error[inside].max() < 0.025
+    assert error[~inside].max() > 0.05
+    assert gumbel_cdf(max_coherence_quantile(0.5, 32000, 4096), 32000, 4096) == pytest.approx(0.5, abs=0.03)
