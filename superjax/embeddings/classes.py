@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from superjax.laws import Assessment, assess
+from superjax.laws import Assessment, Bracket, assess, capacity_bracket
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,14 @@ class Verdict:
         vocabulary: directions the tokens take: V where input and output are tied, 2 V where not, None if unknown.
         remaining: capacity - vocabulary, what is left for other features; negative when the tokens alone exceed
             the capacity, None where either is unknown.
+        bracket: at least (constructed), expected (each law) and at most (proven), for an epsilon in (0, 1) that is not
+            of class 1; None otherwise.
     """
 
     assessment: Assessment
     vocabulary: int | None
     remaining: float | None
+    bracket: Bracket | None
 
 
 def judge(dim: int, epsilon: float, vocab: int, tied: bool | None) -> Verdict:
@@ -47,4 +50,5 @@ def judge(dim: int, epsilon: float, vocab: int, tied: bool | None) -> Verdict:
     vocabulary = None if tied is None else vocab * (1 if tied else 2)
     known = found.capacity is not None and vocabulary is not None
     remaining = found.capacity - vocabulary if known else None  # type: ignore[operator]
-    return Verdict(found, vocabulary, remaining)
+    bracketed = found.capacity is not None and 0 < epsilon < 1
+    return Verdict(found, vocabulary, remaining, capacity_bracket(dim, epsilon) if bracketed else None)

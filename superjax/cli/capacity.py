@@ -1,0 +1,316 @@
+"""`superjax capacity`: how many directions fit, the coherence of k directions, or the dimension they need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from absl import flags
+from absl.flags import FlagValues
+
+from superjax.cli.command import Command, Context, Outcome
+from superjax.cli.prose import paragraphs
+from superjax.cli.tables import Column
+from superjax.core.errors import InputError
+
+if TYPE_CHECKING:
+    from superjax.laws import Bracket, DimensionBracket, EpsilonBracket, Interval, Reached
+
+_BETWEEN = (
+    "Each law says what optimisation reaches (jl_proven: what is proven to exist by random projection; jl_random: the "
+    "best of 1000 random draws). It may well lie below what can be built: gradient descent from random starts does "
+    "not find the algebraic sets."
+)
+_INTERVALS = (Column("covariance", "95% covariance"), Column("bootstrap", "95% bootstrap"))
+_VACUOUS = "An epsilon above 0.2 is class 1: the published laws say nothing there (arXiv 2606.02765)."
+
+
+@dataclass(frozen=True)
+class CapacityConfig:
+    """Two of the three; the third is answered."""
+
+    d: int | None
+    epsilon: float | None
+    k: int | None
+
+
+def define_flags(values: FlagValues) -> None:
+    """Two of three numbers."""
+    flags.DEFINE_integer("d", None, "dimension `D`, at least 2", lower_bound=2, flag_values=values)
+    flags.DEFINE_string(
+        "epsilon", None, "accepted absolute cosine `E` in (0, 1), such as 0.0645 or 1/64", flag_values=values
+    )
+    flags.DEFINE_string("k", None, "number of directions `K`, such as 32000 or 1e9", flag_values=values)
+
+
+def configure(values: FlagValues) -> CapacityConfig:
+    """Flags -> configuration."""
+    epsilon = None if values.epsilon is None else float(_number("epsilon", values.epsilon, "0.0645 or 1/64"))
+    if epsilon is not None and not 0 < epsilon < 1:
+        raise InputError(f"--epsilon={values.epsilon}: is not inside (0, 1); give an absolute cosine such as 0.0645")
+    k = None if values.k is None else _number("k", values.k, "32000 or 1e9")
+    if k is not None and (k < 1 or k.denominator != 1):
+        raise InputError(f"--k={values.k}: is not a whole number >= 1; give a number of directions such as 32000")
+    if sum(value is None for value in (values.d, epsilon, k)) != 1:
+        raise InputError(
+            "--d, --epsilon, --k: give two of the three: --d and --epsilon for k, --d and --k for epsilon, "
+            "--k and --epsilon for d"
+        )
+    return CapacityConfig(values.d, epsilon, None if k is None else int(k))
+
+
+def run(config: CapacityConfig, _: Context) -> Outcome:
+    """The bracket of the missing one."""
+    from superjax.laws import capacity_bracket, dimension_bracket, epsilon_bracket
+
+    if config.k is None:
+        assert config.d is not None
+        assert config.epsilon is not None
+        return _capacity_outcome(capacity_bracket(config.d, config.epsilon))
+    if config.d is not None:
+        return _epsilon_outcome(epsilon_bracket(config.k, config.d))
+    assert config.epsilon is not None
+    return _dimension_outcome(dimension_bracket(config.k, config.epsilon))
+
+
+def _capacity_outcome(found: Bracket) -> Outcome:
+    from superjax.laws import sensitivity
+
+    rows: list[dict[str, Any]] = [
+        _end("at least", found.log10_constructed, found.constructed, found.construction.name),
+        *(
+            {
+                **_law_entries(name, reached),
+                "directions": format_count(found.log10_expected[name]),
+                "formula": format_count(reached.formula),
+                "log10_k": found.log10_expected[name],
+                "log10_formula": reached.formula,
+                **_ranges(reached.interval, ".2f"),
+            }
+            for name, reached in found.laws.items()
+        ),
+        _end("at most", found.log10_bound, _whole_or_none(found.bound), found.bound_name),
+    ]
+    by_epsilon, by_d = sensitivity(found.d, found.epsilon, "full")
+    lines = [
+        f"At least {format_count(found.log10_constructed, found.constructed)} directions can be built in R^{found.d} "
+        f"with every |cosine| <= {found.epsilon:g} ({found.construction.name}; {found.construction.source}). More than "
+        f"{format_count(found.log10_bound, _whole_or_none(found.bound))} are impossible ({found.bound_name}).",
+        _BETWEEN,
+        f"By the full form, 1 % more epsilon gives {_percent(by_epsilon)} more directions, 1 % more d "
+        f"{_percent(by_d)} more. Intervals are those of log10 k.",
+        *_range_lines(found.laws),
+        *([_VACUOUS] if found.epsilon > 0.2 else []),
+    ]
+    columns = (
+        Column("shown", "law"),
+        Column("directions"),
+        Column("formula"),
+        Column("log10_k", "log10 k", ".2f"),
+        *_INTERVALS,
+    )
+    return Outcome(
+        rows, columns, _capacity_summary(found), figures={"bracket": _bracket_figure(found)}, lines=paragraphs(lines)
+    )
+
+
+def _epsilon_outcome(found: EpsilonBracket) -> Outcome:
+    rows: list[dict[str, Any]] = [
+        {"law": "at most", "shown": "at most", "epsilon": found.constructed, "from": found.construction.name},
+        {"law": "random", "shown": "random mean", "epsilon": found.random, "from": "exact law of the maximum"},
+        *_law_rows(found, "epsilon", ".5f"),
+        {"law": "at least", "shown": "at least", "epsilon": found.bound, "from": found.bound_name},
+    ]
+    lines = [
+        f"{found.k} directions in R^{found.d} can be built with every |cosine| <= {found.constructed:.6g} "
+        f"({found.construction.name}; {found.construction.source}). Below {found.bound:.6g} it is impossible "
+        f"({found.bound_name}).",
+        _BETWEEN.replace("below", "above"),
+        *_range_lines(found.laws),
+    ]
+    columns = (Column("shown", "law"), Column("epsilon", format=".6f"), Column("formula", format=".6f"), *_INTERVALS)
+    summary = {"k": found.k, "d": found.d, "random_mean": found.random, **_ends(found)}
+    return Outcome(rows, columns, summary, lines=paragraphs(lines))
+
+
+def _dimension_outcome(found: DimensionBracket) -> Outcome:
+    rows: list[dict[str, Any]] = [
+        {"law": "built", "shown": "if built", "d": found.constructed, "from": found.construction.name},
+        *_law_rows(found, "d", ".5g"),
+        {"law": "impossible below", "shown": "impossible below", "d": found.bound, "from": found.bound_name},
+    ]
+    lines = [
+        f"{found.k} directions with every |cosine| <= {found.epsilon:g} need d = {found.constructed} if built "
+        f"({found.construction.name}; {found.construction.source}), d = "
+        f"{math.ceil(found.expected['full'] * (1 - 1e-12))} if reached by gradient descent (full form). Below d = "
+        f"{found.bound} it is impossible ({found.bound_name}).",
+        _BETWEEN.replace("lie below what can be built", "ask for more than building does"),
+        *_range_lines(found.laws),
+    ]
+    columns = (Column("shown", "law"), Column("d", format=".7g"), Column("formula", format=".7g"), *_INTERVALS)
+    return Outcome(rows, columns, {"k": found.k, "epsilon": found.epsilon, **_ends(found)}, lines=paragraphs(lines))
+
+
+def _law_rows(found: EpsilonBracket | DimensionBracket, unit: str, form: str) -> list[dict[str, Any]]:
+    return [
+        {
+            **_law_entries(name, reached),
+            unit: found.expected[name],
+            "formula": reached.formula,
+            **_ranges(reached.interval, form),
+        }
+        for name, reached in found.laws.items()
+    ]
+
+
+def _law_entries(name: str, reached: Reached) -> dict[str, Any]:
+    return {
+        "law": name,
+        "shown": f"{name} *" if reached.extrapolated else name,
+        "extrapolated": reached.extrapolated,
+        **_interval_entries(reached.interval),
+    }
+
+
+def _end(answer: str, log10_k: float, k: int | None, name: str) -> dict[str, Any]:
+    return {
+        "law": answer,
+        "shown": answer,
+        "directions": format_count(log10_k, k),
+        "log10_k": log10_k,
+        "from": name,
+    }
+
+
+def _interval_entries(interval: Interval | None) -> dict[str, float]:
+    if interval is None:
+        return {}
+    entries = dict(zip(("bootstrap_low", "bootstrap_high"), interval.bootstrap, strict=True))
+    if interval.covariance is not None:
+        entries |= dict(zip(("covariance_low", "covariance_high"), interval.covariance, strict=True))
+    return entries
+
+
+def _ranges(interval: Interval | None, form: str) -> dict[str, str]:
+    """The intervals as printed."""
+    if interval is None:
+        return {}
+    ends = {"covariance": interval.covariance, "bootstrap": interval.bootstrap}
+    return {
+        source: f"{format(pair[0], form)}..{format(pair[1], form)}" for source, pair in ends.items() if pair is not None
+    }
+
+
+def _range_lines(laws: dict[str, Reached]) -> list[str]:
+    from superjax.laws import law
+
+    by_range: dict[str, list[str]] = {}
+    for name, reached in laws.items():
+        if reached.extrapolated:
+            by_range.setdefault(str(law(name).range), []).append(name)
+    return [f"* extrapolated: {', '.join(names)} beyond {where}." for where, names in by_range.items()]
+
+
+def _capacity_summary(found: Bracket) -> dict[str, Any]:
+    from superjax.laws import sensitivity
+
+    return {
+        "d": found.d,
+        "epsilon": found.epsilon,
+        "constructed": {
+            "k": found.constructed if found.constructed < 2**53 else None,
+            "log10_k": found.log10_constructed,
+            "name": found.construction.name,
+            "source": found.construction.source,
+        },
+        "expected": {
+            name: {
+                "k": found.expected[name],
+                "log10_k": found.log10_expected[name],
+                "log10_formula": reached.formula,
+                **_interval_entries(reached.interval),
+                "extrapolated": reached.extrapolated,
+                "sensitivity": dict(zip(("epsilon", "d"), sensitivity(found.d, found.epsilon, name), strict=True)),
+            }
+            for name, reached in found.laws.items()
+        },
+        "bound": {"k": _whole_or_none(found.bound), "log10_k": found.log10_bound, "name": found.bound_name},
+    }
+
+
+def _ends(found: EpsilonBracket | DimensionBracket) -> dict[str, Any]:
+    return {
+        "constructed": {
+            "value": found.constructed,
+            "name": found.construction.name,
+            "source": found.construction.source,
+        },
+        "expected": {
+            name: {
+                "value": found.expected[name],
+                "formula": reached.formula,
+                **_interval_entries(reached.interval),
+                "extrapolated": reached.extrapolated,
+            }
+            for name, reached in found.laws.items()
+        },
+        "bound": {"value": found.bound, "name": found.bound_name},
+    }
+
+
+def _bracket_figure(found: Bracket) -> Any:
+    def draw() -> Any:
+        from superjax.figures.laws import bracket_figure
+
+        return bracket_figure(found.d, mark=found.epsilon)
+
+    return draw
+
+
+def format_count(log10_k: float, k: int | None = None) -> str:
+    """A count for reading: whole where small, else 3.99e7, or 10^335.2 where no float holds it."""
+    if k is not None and k < 10**9:
+        return str(k)
+    if log10_k >= 300:
+        return f"10^{log10_k:.1f}"
+    if log10_k < 6:
+        return f"{10**log10_k:.3g}" if log10_k < 3 else f"{10**log10_k:.0f}"
+    mantissa, exponent = f"{10**log10_k:.2e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _whole_or_none(value: float) -> int | None:
+    return int(value) if value < 2**53 else None
+
+
+def _percent(slope: float) -> str:
+    return f"{100 * (10 ** (slope * math.log(1.01)) - 1):.1f} %"
+
+
+def _number(flag: str, text: str, example: str) -> Fraction:
+    try:
+        return Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"--{flag}={text}: is not a number; give one such as {example}") from None
+
+
+COMMAND = Command(
+    summary="how many directions fit: built, expected, impossible; or the coherence or dimension",
+    details=(
+        "Give two of --d, --epsilon and --k. The answer is a bracket: what an explicit construction reaches, what each "
+        "law expects of optimisation, with 95 % intervals and a mark where it is extrapolated, and what proven bounds "
+        "forbid. Writes only with --out."
+    ),
+    examples=(
+        "superjax capacity --d=4096 --epsilon=0.0645",
+        "superjax capacity --d=4096 --k=32000",
+        "superjax capacity --k=32000 --epsilon=1/16",
+    ),
+    define_flags=define_flags,
+    configure=configure,
+    run=run,
+    on_devices=False,
+    keeps_folder=False,
+)

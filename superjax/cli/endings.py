@@ -1,0 +1,99 @@
+"""How a run ends when it does not end well: the exit code, and the line that says what to do."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from superjax.cli.terminal import Terminal
+from superjax.core.errors import EnvironmentFailure, InputError
+from superjax.runs import RunFolder
+from superjax.runs.results import ERROR
+
+DONE, INTERNAL, USAGE, PARTIAL, ENVIRONMENT, INTERRUPTED = 0, 1, 2, 3, 4, 130
+REPORT_IT = "please report it together with the output of `superjax doctor`"
+
+_MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE}
+
+
+def partial(failures: Sequence[str], terminal: Terminal) -> int:
+    """List what failed while the rest was done; no failure is success."""
+    for failure in failures:
+        terminal.complain(f"failed: {failure}")
+    return PARTIAL if failures else DONE
+
+
+def interrupted(argv: Sequence[str], folder: RunFolder | None, terminal: Terminal) -> int:
+    """Say how to go on: with the folder that was begun, or from the start."""
+    if folder is not None and folder.begun:
+        out = [] if any(argument.lstrip("-").startswith("out=") for argument in argv) else [f"--out={folder.path}"]
+        terminal.complain(f"interrupted; continue with: superjax {shlex.join([*argv, *out])}")
+    else:
+        terminal.complain(f"interrupted, nothing was saved; run it again with: superjax {shlex.join(argv)}")
+    return INTERRUPTED
+
+
+def environment_failed(cause: str, folder: RunFolder | None, terminal: Terminal) -> int:
+    """Say what the machine could not do, and what is left."""
+    saved = f"{folder.path} keeps what was saved before" if folder is not None and folder.begun else "nothing was saved"
+    terminal.complain(f"{cause}; {saved}")
+    return ENVIRONMENT
+
+
+def environment_cause(error: BaseException) -> str | None:
+    """The machine's part in an error, in one line; None when it is the program's own fault.
+
+    Args:
+        error: what ended the run.
+
+    Example:
+        >>> environment_cause(OSError(errno.ENOSPC, "No space left on device", "runs/x"))
+        "[Errno 28] No space left on device: 'runs/x'"
+        >>> environment_cause(KeyError("x")) is None
+        True
+    """
+    if isinstance(error, EnvironmentFailure):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory ({error})" if str(error) else "out of memory"
+    if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
+        return str(error)
+    # By name: without a device there is no need to import jax in order to know.
+    if type(error).__name__ == "JaxRuntimeError" and "RESOURCE_EXHAUSTED" in str(error):
+        return f"out of device memory ({str(error).splitlines()[0]})"
+    return None
+
+
+def crashed(
+    error: Exception, folder: RunFolder | None, entries: Callable[[], dict[str, Any]], terminal: Terminal
+) -> int:
+    """Keep the traceback in the run folder, or print it where there is none, and ask for a report.
+
+    Args:
+        error: what was raised.
+        folder: the run folder, or None.
+        entries: makes the manifest.
+        terminal: where to complain.
+    """
+    kept = folder is not None and _keep_traceback(error, folder, entries)
+    if folder is not None and kept:
+        where = f"traceback in {folder.path / ERROR}"
+    else:
+        terminal.complain_at_length(error)
+        where = "traceback above"
+    terminal.complain(f"internal error, {type(error).__name__}: {error}; {where}; {REPORT_IT}")
+    return INTERNAL
+
+
+def _keep_traceback(error: Exception, folder: RunFolder, entries: Callable[[], dict[str, Any]]) -> bool:
+    try:
+        if not folder.begun:
+            folder.begin(entries())
+        folder.write_text(ERROR, "".join(traceback.format_exception(error)))
+        folder.finish(entries(), status="failed")
+    except (EnvironmentFailure, InputError):
+        return False
+    return True

@@ -1,0 +1,279 @@
+"""What `superjax fit` found, as rows, lines, a summary and figures."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from superjax.cli.command import Outcome
+from superjax.cli.prose import paragraphs
+from superjax.cli.tables import Column
+from superjax.core.errors import InputError
+from superjax.laws import (
+    LawFit,
+    OffsetFit,
+    PowerFit,
+    Table,
+    fit_law,
+    fit_offset,
+    fit_power,
+    percentage_errors,
+    shipped_fits,
+    width_exponent,
+)
+from superjax.laws.fitting import PUBLISHED_LOW_K
+from superjax.laws.quantile import QUANTILE_RATIO
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from superjax.cli.fit import FitConfig
+
+DEFAULT_LAWS = ("jl", "ratio", "full", "quantile")
+_READING = (
+    "Intervals resample whole dimensions. Errors and AIC are over the n rows used: compare AIC at equal n. "
+    f"quantile is fitted where k/d >= {QUANTILE_RATIO:g}. Rows named published hold the published constants, and their "
+    "errors where k > d."
+)
+_FIT_COLUMNS = (
+    Column("shown", "law"),
+    Column("n"),
+    *(Column(name, format=".5g") for name in ("C", "a", "b", "c", "s")),
+    Column("r2", "R2", ".5f"),
+    Column("mape", "mean %", ".3f"),
+    Column("median_ape", "median %", ".3f"),
+    Column("leave_one_d_out", "left-out d %", ".3f"),
+    Column("aic", "AIC", ".1f"),
+)
+
+
+def capacity_laws(table: Table, config: FitConfig) -> Outcome:
+    """Every law on every kind of row, by the recommended and the published treatment of k <= d."""
+    table.require("k", "d", "coherence")
+    table, notes = _coherence_rows(table)
+    if not table.cells:
+        raise InputError(f"{table.path}: no row has the objective coherence; fit needs packings of least coherence")
+    rows: list[dict[str, Any]] = []
+    fits: list[tuple[str, LawFit]] = []
+    for kind, part in _groups(table, ["kind"] if table.has("kind") else []):
+        k, d, coherence = part.numbers("k", low=1), part.numbers("d", low=2), part.numbers("coherence", low=0, high=1)
+        for law in config.laws or (("jl",) if kind == "random" else DEFAULT_LAWS):
+            inside = k >= QUANTILE_RATIO * d if law == "quantile" else np.full(len(k), True)
+            if law == "quantile" and not config.laws and np.sum(inside) < 2:
+                notes.append(f"quantile: no rows have k/d >= {QUANTILE_RATIO:g}, where it holds; left out.")
+                continue
+            columns = k[inside], d[inside], coherence[inside]
+            found = _treatments(*columns, law, config)
+            fits += [(kind, fit) for fit in found]
+            rows += [*(_fit_row(kind, fit) for fit in found), *_published_row(kind, *columns, law)]
+        notes += _low_note(kind, k, d)
+    lines = [*(_constants_line(kind, fit) for kind, fit in fits), *notes, _READING]
+    summary = {"table": table.path, "fits": [_fit_summary(kind, fit) for kind, fit in fits]}
+    return Outcome(rows, _FIT_COLUMNS, summary, figures=_fit_figures(fits, config), lines=paragraphs(lines))
+
+
+def power(table: Table, config: FitConfig) -> Outcome:
+    """A power law on every group."""
+    table.require(config.x, config.y, *config.by)
+    rows, summary, lines = [], [], []
+    figures: dict[str, Callable[[], Figure]] = {}
+    for group, part in _groups(table, config.by):
+        x, y = part.numbers(config.x), part.numbers(config.y)
+        found = fit_power(x, y, window=config.window, draws=config.draws, seed=config.seed)
+        entry = _plain(found)
+        if config.parameters:
+            entry["width_exponent"], entry["width_exponent_stderr"] = width_exponent(
+                found.exponent, found.exponent_stderr
+            )
+        rows.append({"group": group, **entry})
+        summary.append({"group": group, **entry, "interval": list(found.interval), "window": list(found.window)})
+        title = f"power-{group}".rstrip("-").replace("/", "-")
+        figures[title] = partial(_power, found, x, y, (config.x, config.y))
+    lines.append(f"{config.y} = scale {config.x}^exponent, least squares in logarithms; interval by resampled points.")
+    if config.parameters:
+        lines.append("width_exponent: parameters grow as width^2.52 +- .03 (Liu, Liu and Gore 2025).")
+    columns = [
+        Column("group"),
+        Column("n"),
+        Column("exponent", format=".4f"),
+        Column("exponent_stderr", "std err", ".4f"),
+        Column("interval_low", "95% low", ".4f"),
+        Column("interval_high", "95% high", ".4f"),
+        Column("scale", format=".4g"),
+        Column("r2", "R2", ".4f"),
+        *([Column("width_exponent", format=".3f"), Column("width_exponent_stderr", "std err", ".3f")]
+          if config.parameters else []),
+    ]  # fmt: skip
+    if not config.by:
+        columns = columns[1:]
+    return Outcome(rows, columns, {"table": table.path, "fits": summary}, figures=figures, lines=paragraphs(lines))
+
+
+def offset(table: Table, config: FitConfig) -> Outcome:
+    """loss = A / m^alpha + B, a B per group."""
+    table.require(config.x, config.y, *config.by)
+    m, loss = table.numbers(config.x), table.numbers(config.y)
+    groups = ["/".join(cells) for cells in zip(*(table.text(column) for column in config.by), strict=True)]
+    groups = groups or ["all"] * len(m)
+    found = fit_offset(m, loss, groups, draws=config.draws, seed=config.seed)
+    rows = [{"group": group, "offset": value} for group, value in found.offsets.items()]
+    low, high = found.interval
+    lines = [
+        f"{config.y} = A / {config.x}^alpha + B",
+        f"alpha = {found.alpha:.4f} +- {found.alpha_stderr:.4f} (95 % {low:.4f} to {high:.4f} by resampled residuals)",
+        f"A = {found.scale:.5g} +- {found.scale_stderr:.3g}; R2 {found.r2:.5f}, mean squared error {found.mse:.4g}, "
+        f"{found.n} rows",
+    ]
+    summary = {
+        "table": table.path,
+        **{name: getattr(found, name) for name in ("scale", "alpha", "scale_stderr", "alpha_stderr", "mse", "r2", "n")},
+        "interval": list(found.interval),
+        "offsets": {str(group): value for group, value in found.offsets.items()},
+    }
+    columns = (Column("group"), Column("offset", "B", ".4f"))
+    return Outcome(
+        rows, columns, summary, figures={"offset": partial(_offset, found, m, loss, groups)}, lines=paragraphs(lines)
+    )
+
+
+def _coherence_rows(table: Table) -> tuple[Table, list[str]]:
+    """The rows whose objective was coherence, where the table tells."""
+    if not table.has("objective"):
+        return table, []
+    kept = [objective == "coherence" for objective in table.text("objective")]
+    dropped = kept.count(False)
+    return table.where(kept), [f"{dropped} rows of another objective than coherence are left out."] * (dropped > 0)
+
+
+def _treatments(k: np.ndarray, d: np.ndarray, coherence: np.ndarray, law: str, config: FitConfig) -> list[LawFit]:
+    """One fit by the chosen treatment of k <= d; without a choice the recommended one, then the published one."""
+    chosen = [config.low_k] if config.low_k else ["exclude"]
+    if config.low_k is None and np.any(k <= d) and PUBLISHED_LOW_K[law] != "exclude":
+        chosen.append(PUBLISHED_LOW_K[law])
+    return [fit_law(k, d, coherence, law, low_k=low_k, draws=config.draws, seed=config.seed) for low_k in chosen]
+
+
+def _fit_row(kind: str, fit: LawFit) -> dict[str, Any]:
+    entries = {**_named(kind, fit.law, fit.low_k), "n": fit.n, **fit.constants}
+    for name, error in fit.stderr.items():
+        entries |= {f"{name}_stderr": error}
+        entries |= dict(zip((f"{name}_low", f"{name}_high"), fit.interval(name), strict=True))
+    measures = {
+        "r2": fit.r2,
+        "mape": fit.mape,
+        "median_ape": fit.median_ape,
+        "leave_one_d_out": fit.leave_one_d_out,
+        "aic": fit.aic,
+    }
+    return {name: _number(value) for name, value in (entries | measures).items()}
+
+
+def _published_row(kind: str, k: np.ndarray, d: np.ndarray, coherence: np.ndarray, law: str) -> list[dict[str, Any]]:
+    """The published constants on this table, rows with k > d; the quantile law's own factor is 1."""
+    if law == "quantile":
+        constants = {"s": 1.0}
+    else:
+        name = law if law != "jl" else "jl_random" if kind == "random" else "jl_optimised"
+        constants = shipped_fits()[name]["constants"]
+    if not np.any(k > d):
+        return []
+    mean, median = percentage_errors(k, d, coherence, law, tuple(constants.values()))
+    source = "parameter-free" if law == "quantile" else "published"
+    entries = {**_named(kind, law, source), "n": int(np.sum(k > d)), **constants}
+    return [{**entries, "mape": mean, "median_ape": median}]
+
+
+def _named(kind: str, law: str, treatment: str) -> dict[str, Any]:
+    return {"shown": " ".join(filter(None, (law, kind, treatment))), "kind": kind, "law": law, "low_k": treatment}
+
+
+def _fit_figures(fits: Sequence[tuple[str, LawFit]], config: FitConfig) -> dict[str, Callable[[], Figure]]:
+    """Surfaces and residuals of each kind of rows, by the chosen or recommended treatment of k <= d."""
+    figures: dict[str, Callable[[], Figure]] = {}
+    for kind in dict.fromkeys(kind for kind, _ in fits):
+        chosen = [fit for found, fit in fits if found == kind and fit.low_k == (config.low_k or "exclude")]
+        suffix = f"-{kind}" if kind else ""
+        figures |= {f"surfaces{suffix}": partial(_surfaces, chosen), f"residuals{suffix}": partial(_residuals, chosen)}
+    return figures
+
+
+def _constants_line(kind: str, fit: LawFit) -> str:
+    parts = []
+    for name, value in fit.constants.items():
+        low, high = fit.interval(name)
+        parts.append(f"{name} {value:.5g} +- {fit.stderr[name]:.2g} (95 % {low:.4g} to {high:.4g})")
+    return f"{fit.law}{', ' + kind if kind else ''}, k <= d {fit.low_k}: {'; '.join(parts)}"
+
+
+def _low_note(kind: str, k: np.ndarray, d: np.ndarray) -> list[str]:
+    low = [f"({a:.0f}, {b:.0f})" for a, b in zip(k, d, strict=True) if a <= b]
+    if not low:
+        return []
+    shown = ", ".join(low[:12]) + (f" and {len(low) - 12} more" if len(low) > 12 else "")
+    return [f"{kind or 'table'}: {len(low)} rows have k <= d, where an orthonormal set has coherence 0: {shown}."]
+
+
+def _fit_summary(kind: str, fit: LawFit) -> dict[str, Any]:
+    return {
+        "kind": kind or None,
+        "law": fit.law,
+        "low_k": fit.low_k,
+        "constants": fit.constants,
+        "stderr": fit.stderr,
+        "covariance": fit.covariance.tolist(),
+        "intervals": {name: list(fit.interval(name)) for name in fit.constants},
+        "n": fit.n,
+        "r2": fit.r2,
+        "mape": fit.mape,
+        "median_ape": fit.median_ape,
+        "leave_one_d_out": fit.leave_one_d_out,
+        "aic": fit.aic,
+        "low_rows": [list(row) for row in fit.low_rows],
+    }
+
+
+def _groups(table: Table, by: Sequence[str]) -> list[tuple[str, Table]]:
+    if not by:
+        return [("", table)]
+    labels = ["/".join(cells) for cells in zip(*(table.text(column) for column in by), strict=True)]
+    return [(label, table.where([found == label for found in labels])) for label in dict.fromkeys(labels)]
+
+
+def _plain(found: PowerFit) -> dict[str, Any]:
+    entries = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    low, high = entries.pop("interval")
+    window = entries.pop("window")
+    kept = {name: value for name, value in entries.items() if name not in ("x", "y")}
+    return {**kept, "interval_low": low, "interval_high": high, "window_low": window[0], "window_high": window[1]}
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _surfaces(fits: Sequence[LawFit]) -> Figure:
+    from superjax.figures.laws import surface_figure
+
+    return surface_figure(fits)
+
+
+def _residuals(fits: Sequence[LawFit]) -> Figure:
+    from superjax.figures.laws import residual_figure
+
+    return residual_figure(fits)
+
+
+def _power(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str, str]) -> Figure:
+    from superjax.figures.laws import power_figure
+
+    return power_figure(fit, x, y, labels)
+
+
+def _offset(fit: OffsetFit, m: np.ndarray, loss: np.ndarray, groups: Sequence[str]) -> Figure:
+    from superjax.figures.laws import offset_figure
+
+    return offset_figure(fit, m, loss, groups)

@@ -1,0 +1,34 @@
+"""What a run leaves behind and shows on its way: folder, manifest, environment, progress."""
+
+from superjax.runs.environment import (
+    Memory,
+    device_memory,
+    devices_in_words,
+    host_memory,
+    missing_extras,
+    product_error,
+    source_revision,
+    versions,
+)
+from superjax.runs.manifest import CompileClock, Manifest, compile_clock
+from superjax.runs.progress import OnProgress, format_duration, show_progress
+from superjax.runs.results import RunFolder, replacing
+
+__all__ = [
+    "CompileClock",
+    "Manifest",
+    "Memory",
+    "OnProgress",
+    "RunFolder",
+    "compile_clock",
+    "device_memory",
+    "devices_in_words",
+    "format_duration",
+    "host_memory",
+    "missing_extras",
+    "product_error",
+    "replacing",
+    "show_progress",
+    "source_revision",
+    "versions",
+]

@@ -1,0 +1,136 @@
+"""The manifest: who ran what, with which settings, on what, and how long it took."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from superjax.runs.environment import devices_in_words, source_revision, versions
+
+if TYPE_CHECKING:
+    import jax
+
+_COMPILE_EVENTS = ("/jax/core/compile/jaxpr_to_mlir_module_duration", "/jax/core/compile/backend_compile_duration")
+
+
+@dataclass
+class CompileClock:
+    """Seconds that lowering and XLA have taken, as JAX reports them.
+
+    Attributes:
+        seconds: the sum so far.
+    """
+
+    seconds: float = 0.0
+
+    def add(self, event: str, duration_secs: float, **_: str | int) -> None:
+        """Take in one of JAX's duration events."""
+        if event in _COMPILE_EVENTS:
+            self.seconds += duration_secs
+
+
+@contextmanager
+def compile_clock(clock: CompileClock | None = None) -> Iterator[CompileClock]:
+    """Measure compilation apart from the rest, whoever causes it; imports jax, starts no device.
+
+    Args:
+        clock: the clock to run; a new one when None.
+
+    Yields:
+        The clock, running until the block ends.
+
+    Example:
+        >>> import jax
+        >>> with compile_clock() as clock:
+        ...     _ = jax.jit(lambda x: x * 3 + 1)(2.0)
+        >>> clock.seconds > 0
+        True
+    """
+    import jax
+
+    clock = clock or CompileClock()
+    jax.monitoring.register_event_duration_secs_listener(clock.add)
+    try:
+        yield clock
+    finally:
+        jax.monitoring.unregister_event_duration_listener(clock.add)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A run's description; `entries()` is `manifest.json`.
+
+    Attributes:
+        command: the command's name.
+        argv: the command line after the program's name, as given.
+        config: the run's configuration, a dataclass of plain values.
+        seed: the seed, or None for a command without randomness.
+        precision: of Gram products, or None for a command without devices.
+        started: when the run began, in UTC.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Settings:
+        ...     bins: int = 10
+        >>> manifest = Manifest("embed", ("embed", "--bins=10"), Settings(), seed=0, precision="highest")
+        >>> manifest.identity()
+        {'command': 'embed', 'config': {'bins': 10}, 'seed': 0, 'precision': 'highest'}
+    """
+
+    command: str
+    argv: tuple[str, ...]
+    config: Any
+    seed: int | None = None
+    precision: str | None = None
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _began: float = field(default_factory=time.monotonic)
+
+    def identity(self) -> dict[str, Any]:
+        """What makes two runs the same one: not the devices, which change no count and no starting value."""
+        return {
+            "command": self.command,
+            "config": dataclasses.asdict(self.config),
+            "seed": self.seed,
+            "precision": self.precision,
+        }
+
+    def entries(
+        self, *, devices: Sequence[jax.Device] = (), compile_time_s: float = 0.0, **more: Any
+    ) -> dict[str, Any]:
+        """Everything `manifest.json` says, as of now.
+
+        Args:
+            devices: the devices in use; none where none was started.
+            compile_time_s: seconds of compilation within the run.
+            more: further entries.
+
+        Returns:
+            Names -> plain values; `wall_time_s` is the time since the manifest was made.
+        """
+        nowhere = {"platform": None, "device_kind": None, "device_count": 0}
+        return {
+            "command": self.command,
+            "argv": self.argv,
+            "cwd": Path.cwd(),
+            "config": dataclasses.asdict(self.config),
+            "versions": versions(),
+            **(devices_in_words(devices) if devices else nowhere),
+            "precision": self.precision,
+            "seed": self.seed,
+            "started": self.started.isoformat(timespec="seconds"),
+            "wall_time_s": round(self.elapsed_s, 6),
+            "compile_time_s": round(compile_time_s, 6),
+            "git": source_revision(),
+            **more,
+        }
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the manifest was made."""
+        return time.monotonic() - self._began

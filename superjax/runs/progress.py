@@ -1,0 +1,109 @@
+"""Progress of long work: a bar with the time left on a terminal, occasional plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+OnProgress = Callable[[int, int], None]
+"""What long library work calls: `on_progress(done, total)`, done counting up to total."""
+
+
+@contextmanager
+def show_progress(label: str, stream: TextIO, *, every_s: float = 10.0) -> Iterator[OnProgress]:
+    """Yield an `on_progress(done, total)` that reports to `stream`, and to nothing else.
+
+    A terminal gets one bar that disappears at the end. Any other stream gets a line at most every `every_s`
+    seconds, so that work shorter than that leaves a log untouched.
+
+    Args:
+        label: what is being done.
+        stream: where to write.
+        every_s: seconds between plain lines.
+
+    Yields:
+        The callback to hand to the work.
+
+    Example:
+        >>> import io
+        >>> log = io.StringIO()
+        >>> with show_progress("tiles", log, every_s=0.0) as on_progress:
+        ...     on_progress(1, 4)
+        >>> log.getvalue().splitlines()[0]
+        'tiles: 25 %, about 0 s left'
+    """
+    if stream.isatty():
+        with _bar(label, stream) as on_progress:
+            yield on_progress
+    else:
+        yield _plain_lines(label, stream, every_s)
+
+
+@contextmanager
+def _bar(label: str, stream: TextIO) -> Iterator[OnProgress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[how_far]}"),
+        console=Console(file=stream),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    started = time.monotonic()
+    with bar:
+        task = bar.add_task(label, total=None, how_far="")
+
+        def on_progress(done: int, total: int) -> None:
+            how_far = _how_far(done, total, time.monotonic() - started)
+            bar.update(task, completed=done, total=total, how_far=how_far)
+
+        yield on_progress
+
+
+def _plain_lines(label: str, stream: TextIO, every_s: float) -> OnProgress:
+    started = last = time.monotonic()
+
+    def on_progress(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < every_s or not 0 < done < total:
+            return
+        last = now
+        stream.write(f"{label}: {_how_far(done, total, now - started)}\n")
+        stream.flush()
+
+    return on_progress
+
+
+def _how_far(done: int, total: int, elapsed_s: float) -> str:
+    """The share that is done, and the time the rest takes if it goes on as it went."""
+    if not 0 < done <= total:
+        return ""
+    return f"{100 * done // total} %, about {format_duration(elapsed_s * (total - done) / done)} left"
+
+
+def format_duration(seconds: float) -> str:
+    """Seconds as a person says them.
+
+    Args:
+        seconds: at least 0.
+
+    Returns:
+        Two units at most.
+
+    Example:
+        >>> [format_duration(s) for s in (0.42, 12.4, 200, 5000)]
+        ['0 s', '12 s', '3 min 20 s', '1 h 23 min']
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,72 @@
+"""Figures of the laws show the data they are given, with labelled axes, and draw without a warning."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from superjax.figures import laws as draw
+from superjax.figures import save
+from superjax.laws import fit_law, fit_offset, fit_power, largest_construction
+
+
+@pytest.fixture(scope="module")
+def fits():
+    k, d = (column.ravel() for column in np.meshgrid([1000.0, 4000, 16000], [32.0, 64, 128, 256]))
+    coherence = np.sqrt(1.2 * np.log(k / d) / d) * np.linspace(0.98, 1.02, len(k))
+    return [fit_law(k, d, coherence, law, draws=0) for law in ("ratio", "full")]
+
+
+def labelled(figure):
+    return all(axes.get_xlabel() for axes in figure.axes)
+
+
+def test_the_bracket_steps_where_a_construction_begins(tmp_path):
+    figure = draw.bracket_figure(256, mark=0.07, points=30)
+    (axes,) = figure.axes
+    assert labelled(figure)
+    built = next(line for line in axes.lines if "built" in str(line.get_label()))
+    x, y = built.get_xdata(), built.get_ydata()
+    place = list(x).index(1 / 16)
+    assert y[place] == pytest.approx(math.log10(33_024))
+    assert y[place - 1] == pytest.approx(math.log10(largest_construction(256, x[place - 1]).k))
+    assert np.all(np.diff(y) >= 0)
+    assert sum("form" in str(line.get_label()) for line in axes.lines) == 2
+    assert save(figure, tmp_path, "bracket")[0].stat().st_size > 10_000
+
+
+def test_surfaces_hold_the_tables_points(fits, tmp_path):
+    figure = draw.surface_figure(fits)
+    assert len(figure.axes) == 2
+    points = figure.axes[0].collections[1]
+    assert len(points.get_offsets()) == len(fits[0].k)
+    assert labelled(figure)
+    save(figure, tmp_path, "surfaces")
+
+
+def test_residuals_are_percentages(fits, tmp_path):
+    figure = draw.residual_figure(fits)
+    shown = np.concatenate([line.get_ydata() for line in figure.axes[0].lines[:-1]])
+    fit = fits[0]
+    expected = 100 * (fit.coherence - fit.predicted) / fit.coherence
+    np.testing.assert_allclose(np.sort(shown), np.sort(expected))
+    assert labelled(figure)
+    save(figure, tmp_path, "residuals")
+
+
+def test_power_and_offset_figures(tmp_path):
+    x = np.array([8.0, 16, 32, 64])
+    figure = draw.power_figure(fit_power(x[1:], 3 / x[1:]), x, 3 / x, ("m", "loss"))
+    inside, outside, line = figure.axes[0].lines
+    assert (len(inside.get_xdata()), len(outside.get_xdata())) == (3, 1)
+    np.testing.assert_allclose(line.get_ydata(), 3 / np.array([16.0, 64.0]))
+    save(figure, tmp_path, "power")
+
+    m, groups = np.tile([64.0, 128, 256, 512], 2), ["a"] * 4 + ["b"] * 4
+    loss = 30 / m + np.repeat([1.0, 2.0], 4)
+    figure = draw.offset_figure(fit_offset(m, loss, groups, draws=0), m, loss, groups)
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), 30 / m[:4], rtol=1e-6)
+    assert labelled(figure)
+    save(figure, tmp_path, "offset")
