@@ -297,7 +297,7 @@ def _number(flag: str, text: str, example: str) -> Fraction:
 
 
 COMMAND = Command(
-    summary="how many directions fit: built, expected, impossible; or the coherence or dimension",
+    summary="how many directions fit: built, expected, impossible; or epsilon, or d",
     details=(
         "Give two of --d, --epsilon and --k. The answer is a bracket: what an explicit construction reaches, what each "
         "law expects of optimisation, with 95 % intervals and a mark where it is extrapolated, and what proven bounds "

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -296,6 +297,13 @@ class TestEndings:
         text = capsys.readouterr().err
         assert "Traceback" in text
         assert text.splitlines()[-1].startswith("superjax: internal error, ModuleNotFoundError")
+
+    @pytest.fixture(autouse=True)
+    def interrupts_are_heard(self):
+        """A shell starts what it puts in the background with SIGINT ignored; these tests raise it themselves."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
 
     def test_interrupted_before_anything_was_saved(self, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(count_command, "ENDING", "interrupt")
