@@ -24,6 +24,14 @@ _BETWEEN = (
     "not find the algebraic sets."
 )
 _INTERVALS = (Column("covariance", "95% covariance"), Column("bootstrap", "95% bootstrap"))
+_NO_CONSTANTS = (
+    "The quantile law has no constants to vary: its interval holds the spread of published optima over the quantile, "
+    "which lie 1.5 to 14 % above it. So the interval need not hold the law's own answer."
+)
+_LARGEST_D = 10**9
+_LARGEST_K = 10**300
+_SMALLEST_EPSILON = 1e-6
+_LARGEST_EPSILON = 1 - 1e-9
 _VACUOUS = "An epsilon above 0.2 is class 1: the published laws say nothing there (arXiv 2606.02765)."
 
 
@@ -38,27 +46,43 @@ class CapacityConfig:
 
 def define_flags(values: FlagValues) -> None:
     """Two of three numbers."""
-    flags.DEFINE_integer("d", None, "dimension `D`, at least 2", lower_bound=2, flag_values=values)
-    flags.DEFINE_string(
-        "epsilon", None, "accepted absolute cosine `E` in (0, 1), such as 0.0645 or 1/64", flag_values=values
+    flags.DEFINE_integer(
+        "d", None, "dimension `D`, from 2 to 1e9", lower_bound=2, upper_bound=_LARGEST_D, flag_values=values
     )
-    flags.DEFINE_string("k", None, "number of directions `K`, such as 32000 or 1e9", flag_values=values)
+    flags.DEFINE_string(
+        "epsilon",
+        None,
+        "accepted absolute cosine `E` from 1e-6 to 1 - 1e-9, such as 0.0645 or 1/64",
+        flag_values=values,
+    )
+    flags.DEFINE_string("k", None, "number of directions `K` up to 1e300, such as 32000 or 1e9", flag_values=values)
 
 
 def configure(values: FlagValues) -> CapacityConfig:
     """Flags -> configuration."""
-    epsilon = None if values.epsilon is None else float(_number("epsilon", values.epsilon, "0.0645 or 1/64"))
+    epsilon = None if values.epsilon is None else _number("epsilon", values.epsilon, "0.0645 or 1/64")
     if epsilon is not None and not 0 < epsilon < 1:
-        raise InputError(f"--epsilon={values.epsilon}: is not inside (0, 1); give an absolute cosine such as 0.0645")
+        raise InputError(
+            f"--epsilon={_short(values.epsilon)}: is not inside (0, 1); give an absolute cosine such as 0.0645"
+        )
+    if epsilon is not None and not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
+        raise InputError(
+            f"--epsilon={_short(values.epsilon)}: is not between 1e-6 and 1 - 1e-9, where the answers hold to "
+            "rounding; give an absolute cosine such as 0.0645"
+        )
     k = None if values.k is None else _number("k", values.k, "32000 or 1e9")
     if k is not None and (k < 1 or k.denominator != 1):
-        raise InputError(f"--k={values.k}: is not a whole number >= 1; give a number of directions such as 32000")
+        raise InputError(
+            f"--k={_short(values.k)}: is not a whole number >= 1; give a number of directions such as 32000"
+        )
+    if k is not None and k > _LARGEST_K:
+        raise InputError(f"--k={_short(values.k)}: is beyond 1e300; give a number of directions such as 32000")
     if sum(value is None for value in (values.d, epsilon, k)) != 1:
         raise InputError(
             "--d, --epsilon, --k: give two of the three: --d and --epsilon for k, --d and --k for epsilon, "
             "--k and --epsilon for d"
         )
-    return CapacityConfig(values.d, epsilon, None if k is None else int(k))
+    return CapacityConfig(values.d, None if epsilon is None else float(epsilon), None if k is None else int(k))
 
 
 def run(config: CapacityConfig, _: Context) -> Outcome:
@@ -99,9 +123,10 @@ def _capacity_outcome(found: Bracket) -> Outcome:
         f"with every |cosine| <= {found.epsilon:g} ({found.construction.name}; {found.construction.source}). More than "
         f"{format_count(found.log10_bound, _whole_or_none(found.bound))} are impossible ({found.bound_name}).",
         _BETWEEN,
-        f"By the full form, 1 % more epsilon gives {_percent(by_epsilon)} more directions, 1 % more d "
-        f"{_percent(by_d)} more. Intervals are those of log10 k.",
+        f"By the full form, 1 % more epsilon gives {_more(by_epsilon)} directions, 1 % more d "
+        f"{_more(by_d)}. Intervals are those of log10 k.",
         *_range_lines(found.laws),
+        _NO_CONSTANTS,
         *([_VACUOUS] if found.epsilon > 0.2 else []),
     ]
     columns = (
@@ -118,48 +143,81 @@ def _capacity_outcome(found: Bracket) -> Outcome:
 
 def _epsilon_outcome(found: EpsilonBracket) -> Outcome:
     rows: list[dict[str, Any]] = [
-        {"law": "at most", "shown": "at most", "epsilon": found.constructed, "from": found.construction.name},
-        {"law": "random", "shown": "random mean", "epsilon": found.random, "from": "exact law of the maximum"},
-        *_law_rows(found, "epsilon", ".5f"),
-        {"law": "at least", "shown": "at least", "epsilon": found.bound, "from": found.bound_name},
+        {
+            "law": "at most",
+            "shown": "at most",
+            "epsilon": found.constructed,
+            "reads": outward(found.constructed, 1),
+            "from": found.construction.name,
+        },
+        {
+            "law": "random",
+            "shown": "random mean",
+            "epsilon": found.random,
+            "reads": f"{found.random:.6f}",
+            "from": "exact law of the maximum",
+        },
+        *_law_rows(found, "epsilon", ".6f", ".5f"),
+        {
+            "law": "at least",
+            "shown": "at least",
+            "epsilon": found.bound,
+            "reads": outward(found.bound, -1),
+            "from": found.bound_name,
+        },
     ]
     lines = [
-        f"{found.k} directions in R^{found.d} can be built with every |cosine| <= {found.constructed:.6g} "
-        f"({found.construction.name}; {found.construction.source}). Below {found.bound:.6g} it is impossible "
-        f"({found.bound_name}).",
+        f"{_count(found.k)} directions in R^{found.d} can be built with every |cosine| <= "
+        f"{outward(found.constructed, 1)} ({found.construction.name}; {found.construction.source}). "
+        f"Below {outward(found.bound, -1)} it is impossible ({found.bound_name}).",
         _BETWEEN.replace("below", "above"),
+        _NO_CONSTANTS if found.k > found.d else "",
         *_range_lines(found.laws),
     ]
-    columns = (Column("shown", "law"), Column("epsilon", format=".6f"), Column("formula", format=".6f"), *_INTERVALS)
+    columns = (Column("shown", "law"), Column("reads", "epsilon"), Column("formula", format=".6f"), *_INTERVALS)
     summary = {"k": found.k, "d": found.d, "random_mean": found.random, **_ends(found)}
     return Outcome(rows, columns, summary, lines=paragraphs(lines))
 
 
 def _dimension_outcome(found: DimensionBracket) -> Outcome:
     rows: list[dict[str, Any]] = [
-        {"law": "built", "shown": "if built", "d": found.constructed, "from": found.construction.name},
-        *_law_rows(found, "d", ".5g"),
-        {"law": "impossible below", "shown": "impossible below", "d": found.bound, "from": found.bound_name},
+        {
+            "law": "built",
+            "shown": "if built",
+            "d": found.constructed,
+            "reads": str(found.constructed),
+            "from": found.construction.name,
+        },
+        *_law_rows(found, "d", ".7g", ".5g"),
+        {
+            "law": "impossible below",
+            "shown": "impossible below",
+            "d": found.bound,
+            "reads": str(found.bound),
+            "from": found.bound_name,
+        },
     ]
     lines = [
-        f"{found.k} directions with every |cosine| <= {found.epsilon:g} need d = {found.constructed} if built "
+        f"{_count(found.k)} directions with every |cosine| <= {found.epsilon:g} need d = {found.constructed} if built "
         f"({found.construction.name}; {found.construction.source}), d = "
         f"{math.ceil(found.expected['full'] * (1 - 1e-12))} if reached by gradient descent (full form). Below d = "
         f"{found.bound} it is impossible ({found.bound_name}).",
         _BETWEEN.replace("lie below what can be built", "ask for more than building does"),
+        _NO_CONSTANTS,
         *_range_lines(found.laws),
     ]
-    columns = (Column("shown", "law"), Column("d", format=".7g"), Column("formula", format=".7g"), *_INTERVALS)
+    columns = (Column("shown", "law"), Column("reads", "d"), Column("formula", format=".7g"), *_INTERVALS)
     return Outcome(rows, columns, {"k": found.k, "epsilon": found.epsilon, **_ends(found)}, lines=paragraphs(lines))
 
 
-def _law_rows(found: EpsilonBracket | DimensionBracket, unit: str, form: str) -> list[dict[str, Any]]:
+def _law_rows(found: EpsilonBracket | DimensionBracket, unit: str, form: str, ends: str) -> list[dict[str, Any]]:
     return [
         {
             **_law_entries(name, reached),
             unit: found.expected[name],
+            "reads": format(found.expected[name], form),
             "formula": reached.formula,
-            **_ranges(reached.interval, form),
+            **_ranges(reached.interval, ends),
         }
         for name, reached in found.laws.items()
     ]
@@ -276,7 +334,8 @@ def format_count(log10_k: float, k: int | None = None) -> str:
     if log10_k >= 300:
         return f"10^{log10_k:.1f}"
     if log10_k < 6:
-        return f"{10**log10_k:.3g}" if log10_k < 3 else f"{10**log10_k:.0f}"
+        count = 10**log10_k
+        return f"{count:.3g}" if count < 999.5 else f"{count:.0f}"
     mantissa, exponent = f"{10**log10_k:.2e}".split("e")
     return f"{mantissa}e{int(exponent)}"
 
@@ -285,15 +344,37 @@ def _whole_or_none(value: float) -> int | None:
     return int(value) if value < 2**53 else None
 
 
-def _percent(slope: float) -> str:
-    return f"{100 * (10 ** (slope * math.log(1.01)) - 1):.1f} %"
+def outward(value: float, direction: int) -> str:
+    """A coherence to six decimals, rounded up (1) where it is reached and down (-1) where less is impossible."""
+    scaled = Fraction(value) * 10**6
+    rounded = math.ceil(scaled) if direction > 0 else math.floor(scaled)
+    if abs(scaled - round(scaled)) < 1e-6:  # 0.015625 is no more than it reads
+        rounded = round(scaled)
+    return f"{rounded / 10**6:.6f}"
+
+
+def _count(k: int) -> str:
+    return format_count(math.log10(k), k)
+
+
+def _more(slope: float) -> str:
+    """What 1 % more of an argument gives, from decades of k per unit of its logarithm."""
+    decades = slope * math.log(1.01)
+    return f"{100 * (10**decades - 1):.1f} % more" if decades < 1 else f"10^{decades:.1f} times as many"
 
 
 def _number(flag: str, text: str, example: str) -> Fraction:
     try:
-        return Fraction(text.strip())
+        size = 1.0 if "/" in text else abs(float(text))
+        if size == math.inf and "inf" not in text.lower():  # and 1e999999999 is not written out
+            return Fraction(_LARGEST_K + 1)
+        return Fraction(text.strip()) if size else Fraction(0)
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"--{flag}={text}: is not a number; give one such as {example}") from None
+        raise InputError(f"--{flag}={_short(text)}: is not a number; give one such as {example}") from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:36]}..."
 
 
 COMMAND = Command(

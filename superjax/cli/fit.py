@@ -14,6 +14,14 @@ from superjax.core.errors import InputError
 
 CAPACITY_LAWS = ("jl", "ratio", "full", "quantile")
 LAWS = (*CAPACITY_LAWS, "power", "offset")
+_USED_BY = {
+    "low_k": ("capacity",),
+    "x": ("power", "offset"),
+    "y": ("power", "offset"),
+    "by": ("power", "offset"),
+    "window": ("power",),
+    "parameters": ("power",),
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,7 @@ def configure(values: FlagValues) -> FitConfig:
         raise InputError(f"--law={','.join(values.law)}: give {', '.join(LAWS)}, or several of the first four")
     if len(values.law) > 1 and not set(values.law) <= set(CAPACITY_LAWS):
         raise InputError(f"--law={','.join(values.law)}: power and offset need other columns; give one of them alone")
+    _refuse_unused(values)
     by = values.by if values.by is not None else (["class", "dataset"] if values.law == ["offset"] else [])
     return FitConfig(
         table=values.table,
@@ -82,6 +91,18 @@ def configure(values: FlagValues) -> FitConfig:
         draws=values.draws,
         seed=values.seed,
     )
+
+
+def _refuse_unused(values: FlagValues) -> None:
+    """A flag that the chosen law would silently ignore."""
+    kind = values.law[0] if values.law and values.law[0] not in CAPACITY_LAWS else "capacity"
+    unused = [name for name, kinds in _USED_BY.items() if kind not in kinds and values[name].present]
+    if unused:
+        law = f"--law={','.join(values.law)}" if values.law else "the capacity laws"
+        belongs = " or ".join(
+            f"--law={name}" if name != "capacity" else "a capacity law" for name in _USED_BY[unused[0]]
+        )
+        raise InputError(f"--{unused[0]}: not used by {law}; leave it out, or give {belongs}")
 
 
 def run(config: FitConfig, _: Context) -> Outcome:

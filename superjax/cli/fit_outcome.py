@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ def capacity_laws(table: Table, config: FitConfig) -> Outcome:
         raise InputError(f"{table.path}: no row has the objective coherence; fit needs packings of least coherence")
     rows: list[dict[str, Any]] = []
     fits: list[tuple[str, LawFit]] = []
+    refused: InputError | None = None
     for kind, part in _groups(table, ["kind"] if table.has("kind") else []):
         k, d, coherence = part.numbers("k", low=1), part.numbers("d", low=2), part.numbers("coherence", low=0, high=1)
         for law in config.laws or (("jl",) if kind == "random" else DEFAULT_LAWS):
@@ -67,10 +69,20 @@ def capacity_laws(table: Table, config: FitConfig) -> Outcome:
                 notes.append(f"quantile: no rows have k/d >= {QUANTILE_RATIO:g}, where it holds; left out.")
                 continue
             columns = k[inside], d[inside], coherence[inside]
-            found = _treatments(*columns, law, config)
+            try:
+                found = _treatments(*columns, law, config)
+            except InputError as error:
+                named = InputError(f"{table.path}: {_where(kind)}{str(error).removeprefix('table: ')}")
+                if config.laws:
+                    raise named from None
+                notes.append(f"{law} is left out: {named}.")
+                refused = refused or named
+                continue
             fits += [(kind, fit) for fit in found]
             rows += [*(_fit_row(kind, fit) for fit in found), *_published_row(kind, *columns, law)]
         notes += _low_note(kind, k, d)
+    if refused is not None and not fits:
+        raise refused
     lines = [*(_constants_line(kind, fit) for kind, fit in fits), *notes, _READING]
     summary = {"table": table.path, "fits": [_fit_summary(kind, fit) for kind, fit in fits]}
     return Outcome(rows, _FIT_COLUMNS, summary, figures=_fit_figures(fits, config), lines=paragraphs(lines))
@@ -81,9 +93,14 @@ def power(table: Table, config: FitConfig) -> Outcome:
     table.require(config.x, config.y, *config.by)
     rows, summary, lines = [], [], []
     figures: dict[str, Callable[[], Figure]] = {}
-    for group, part in _groups(table, config.by):
-        x, y = part.numbers(config.x), part.numbers(config.y)
-        found = fit_power(x, y, window=config.window, draws=config.draws, seed=config.seed)
+    groups = _groups(table, config.by)
+    files = file_names(group for group, _ in groups)
+    for group, part in groups:
+        x, y = part.positive(config.x), part.positive(config.y)
+        try:
+            found = fit_power(x, y, window=config.window, draws=config.draws, seed=config.seed)
+        except InputError as error:
+            raise InputError(f"{table.path}: {_where(group)}{str(error).removeprefix('table: ')}") from None
         entry = _plain(found)
         if config.parameters:
             entry["width_exponent"], entry["width_exponent_stderr"] = width_exponent(
@@ -91,8 +108,7 @@ def power(table: Table, config: FitConfig) -> Outcome:
             )
         rows.append({"group": group, **entry})
         summary.append({"group": group, **entry, "interval": list(found.interval), "window": list(found.window)})
-        title = f"power-{group}".rstrip("-").replace("/", "-")
-        figures[title] = partial(_power, found, x, y, (config.x, config.y))
+        figures[f"power-{files[group]}" if group else "power"] = partial(_power, found, x, y, (config.x, config.y))
     lines.append(f"{config.y} = scale {config.x}^exponent, least squares in logarithms; interval by resampled points.")
     if config.parameters:
         lines.append("width_exponent: parameters grow as width^2.52 +- .03 (Liu, Liu and Gore 2025).")
@@ -116,10 +132,13 @@ def power(table: Table, config: FitConfig) -> Outcome:
 def offset(table: Table, config: FitConfig) -> Outcome:
     """loss = A / m^alpha + B, a B per group."""
     table.require(config.x, config.y, *config.by)
-    m, loss = table.numbers(config.x), table.numbers(config.y)
+    m, loss = table.positive(config.x), table.numbers(config.y)
     groups = ["/".join(cells) for cells in zip(*(table.text(column) for column in config.by), strict=True)]
     groups = groups or ["all"] * len(m)
-    found = fit_offset(m, loss, groups, draws=config.draws, seed=config.seed)
+    try:
+        found = fit_offset(m, loss, groups, draws=config.draws, seed=config.seed)
+    except InputError as error:
+        raise InputError(f"{table.path}: {str(error).removeprefix('table: ')}") from None
     rows = [{"group": group, "offset": value} for group, value in found.offsets.items()]
     low, high = found.interval
     lines = [
@@ -179,7 +198,7 @@ def _published_row(kind: str, k: np.ndarray, d: np.ndarray, coherence: np.ndarra
     else:
         name = law if law != "jl" else "jl_random" if kind == "random" else "jl_optimised"
         constants = shipped_fits()[name]["constants"]
-    if not np.any(k > d):
+    if not np.any((k > d) & (coherence > 0)):
         return []
     mean, median = percentage_errors(k, d, coherence, law, tuple(constants.values()))
     source = "parameter-free" if law == "quantile" else "published"
@@ -194,9 +213,10 @@ def _named(kind: str, law: str, treatment: str) -> dict[str, Any]:
 def _fit_figures(fits: Sequence[tuple[str, LawFit]], config: FitConfig) -> dict[str, Callable[[], Figure]]:
     """Surfaces and residuals of each kind of rows, by the chosen or recommended treatment of k <= d."""
     figures: dict[str, Callable[[], Figure]] = {}
-    for kind in dict.fromkeys(kind for kind, _ in fits):
+    files = file_names(kind for kind, _ in fits)
+    for kind, file in files.items():
         chosen = [fit for found, fit in fits if found == kind and fit.low_k == (config.low_k or "exclude")]
-        suffix = f"-{kind}" if kind else ""
+        suffix = f"-{file}" if kind else ""
         figures |= {f"surfaces{suffix}": partial(_surfaces, chosen), f"residuals{suffix}": partial(_residuals, chosen)}
     return figures
 
@@ -234,6 +254,31 @@ def _fit_summary(kind: str, fit: LawFit) -> dict[str, Any]:
         "aic": fit.aic,
         "low_rows": [list(row) for row in fit.low_rows],
     }
+
+
+def file_names(labels: Iterable[str]) -> dict[str, str]:
+    """A file name for each cell of a table: letters, digits, ``._+-``, at most 60, told apart by a number.
+
+    Example:
+        >>> file_names(["a b", "a/b", "../c"])
+        {'a b': 'a-b', 'a/b': 'a-b-2', '../c': 'c'}
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for label in dict.fromkeys(labels):
+        stem = re.sub(r"[^A-Za-z0-9._+-]+", "-", label)[:60].strip("-.") or "group"
+        name, number = stem, 1
+        while name.lower() in taken:  # some file systems do not tell cases apart
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(name.lower())
+        names[label] = name
+    return names
+
+
+def _where(group: str) -> str:
+    """The group as an error names it: on one line, not too long."""
+    return f"{ascii(group)[:60]}: " if group else ""
 
 
 def _groups(table: Table, by: Sequence[str]) -> list[tuple[str, Table]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from superjax.core.errors import InputError
-from superjax.laws.checks import whole
+from superjax.laws.checks import attained, whole
 from superjax.laws.levenshtein import MAX_LEVEL, levenshtein_code, levenshtein_lines, line_threshold
 from superjax.laws.tail import inverse_log_tail, log_tail
 
@@ -41,6 +41,7 @@ def welch(k: int, d: int) -> float:
         >>> welch(28, 7) == 1 / 3
         True
     """
+    k, d = whole("k", k, 1), whole("d", d, 1)
     return math.sqrt((k - d) / (d * (k - 1))) if k > d else 0.0
 
 
@@ -56,6 +57,9 @@ def sidelnikov(k: int, d: int, order: int = 2) -> float:
         >>> round(sidelnikov(120, 8), 10)
         0.4141238766
     """
+    k, d, order = min(whole("k", k, 1), _LARGEST), whole("d", d, 1), whole("order", order, 1)
+    if k == 1:
+        return 0.0
     moment = math.prod((2 * j + 1) / (d + 2 * j) for j in range(order))
     excess = k * moment - 1
     return (excess / (k - 1)) ** (1 / (2 * order)) if excess > 0 else 0.0
@@ -71,6 +75,7 @@ def orthoplex(k: int, d: int) -> float:
         >>> orthoplex(144, 16), orthoplex(136, 16)
         (0.25, 0.0)
     """
+    k, d = whole("k", k, 1), whole("d", d, 1)
     return 1 / math.sqrt(d) if k > d * (d + 1) // 2 else 0.0
 
 
@@ -84,6 +89,7 @@ def bukh_cox(k: int, d: int) -> float:
         >>> round(bukh_cox(6, 4), 12)
         0.333333333333
     """
+    k, d = min(whole("k", k, 1), _LARGEST), whole("d", d, 1)
     r = k - d
     return r * (r + 1) / (2 * k + k * (r - 1) * math.sqrt(2 + r) - r * (r + 1)) if r > 0 else 0.0
 
@@ -100,6 +106,7 @@ def cap_bound(k: int, d: int) -> float:
         >>> round(cap_bound(5, 3), 12)
         0.28
     """
+    k, d = whole("k", k, 1), whole("d", d, 2)
     return max(2 * inverse_log_tail(-math.log(k), d) ** 2 - 1, 0.0)
 
 
@@ -115,7 +122,8 @@ def fejes_toth(n: int) -> float:
         >>> round(fejes_toth(12) * math.sqrt(5), 12)
         1.0
     """
-    return (math.tan(n * math.pi / (6 * (n - 2))) ** -2 - 1) / 2
+    n = whole("n", n, 3)
+    return min((math.tan(math.pi / 6 * (n / (n - 2))) ** -2 - 1) / 2, 1.0)
 
 
 def lower_bound(k: int, d: int) -> Bound:
@@ -212,10 +220,10 @@ def largest_count(d: int, epsilon: float) -> LargestCount:
         raise InputError(f"epsilon: {epsilon:g} is not inside [0, 1); give an absolute cosine such as .05")
     if d == 1:
         return LargestCount(0.0, 1, "one_line")
-    allowed = epsilon * (1 + _ROUNDING)
+    allowed = attained(epsilon)
     by_volume = -log_tail(math.sqrt((1 + allowed) / 2), d)
     if d == 2:
-        return _count(max(2, math.floor(math.pi / math.acos(min(allowed, 1.0)))), "exact_d2")
+        return _count(max(2, math.floor(math.pi / math.acos(allowed))), "exact_d2")
     ceiling = line_threshold(d, MAX_LEVEL + 1)
     best = _largest(lambda k: _best(_algebraic(k, d)).value <= allowed, d, min(ceiling, _LARGEST))
     if math.log(best) <= by_volume and best < min(ceiling, _LARGEST):

@@ -20,13 +20,12 @@ from superjax.laws.capacity import (
     law,
     log10_capacity,
 )
-from superjax.laws.checks import whole
+from superjax.laws.checks import at_least, attained, whole
 from superjax.laws.constructions import Construction, best_construction, largest_construction
 from superjax.laws.random_vectors import max_coherence_mean
 from superjax.laws.roots import monotone_root
 from superjax.laws.uncertainty import Interval, carry
 
-_ROUNDING = 1e-12
 _STEP = 1e-5
 
 
@@ -197,6 +196,7 @@ def epsilon_bracket(k: int, d: int) -> EpsilonBracket:
         (0.015625, 0.0255, 0.0146)
     """
     k, d = whole("k", k, 1), whole("d", d, 2)
+    at_least("k", k, 1)  # the laws want one a float holds
     laws = {}
     for name in LAWS:
         interval = carry(name, partial(_epsilon, log_k=np.float64(math.log(k)), d=np.float64(d))) if k > d else None
@@ -209,7 +209,7 @@ def epsilon_bracket(k: int, d: int) -> EpsilonBracket:
         constructed=built.value,
         construction=built.construction,
         expected={name: min(max(reached.formula, least.value), 1.0) for name, reached in laws.items()},
-        random=max_coherence_mean(k, d) if k > 1 else 0.0,
+        random=min(max(max_coherence_mean(k, d), least.value), 1.0) if k > 1 else 0.0,
         bound=least.value,
         bound_name=least.name,
         laws=laws,
@@ -235,13 +235,14 @@ def dimension_bracket(k: int, epsilon: float) -> DimensionBracket:
         True
     """
     k = whole("k", k, 1)
+    at_least("k", k, 1)  # the laws want one a float holds
     laws = {}
     for name in LAWS:
         d = dimension_for(k, epsilon, name)
         interval = carry(name, partial(_dimension, k=k, epsilon=epsilon))
         inside = bool(law(name).range.holds(np.float64(k), np.float64(d)))
         laws[name] = Reached(d, interval, not inside)
-    allowed = epsilon * (1 + _ROUNDING)
+    allowed = attained(epsilon)
     built = _smallest_dimension(k, lambda d: best_construction(k, d).value <= allowed)
     least = _smallest_dimension(k, lambda d: lower_bound(k, d).value <= allowed)
     return DimensionBracket(
@@ -276,7 +277,7 @@ def sensitivity(d: float, epsilon: float, law: str = "full") -> tuple[float, flo
         >>> [round(slope, 2) for slope in sensitivity(4096, 0.0645, "ratio")]
         [11.44, 6.16]
     """
-    low, high = epsilon * (1 - _STEP), min(epsilon * (1 + _STEP), 0.5 * (1 + epsilon))
+    low, high = epsilon * (1 - _STEP), min(epsilon * (1 + _STEP), 0.5 * (1 + epsilon), math.nextafter(1.0, 0.0))
     in_epsilon = (log10_capacity(d, high, law) - log10_capacity(d, low, law)) / math.log(high / low)
     low, high = max(d * (1 - _STEP), 2.0), d * (1 + _STEP)
     in_d = (log10_capacity(high, epsilon, law) - log10_capacity(low, epsilon, law)) / math.log(high / low)

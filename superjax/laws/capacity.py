@@ -259,7 +259,7 @@ def _log_k_of(xp: ModuleType, form: Form, d: Array, epsilon: Array) -> Array:
 
 
 def _epsilon(xp: ModuleType, form: Form, k: Array, d: Array) -> Array:
-    found = form.epsilon(xp, xp.log(xp.maximum(k, d * (1 + 1e-6))), d)
+    found = form.epsilon(xp, xp.log(xp.maximum(k, d * (1 + 4 * float(xp.finfo(d.dtype).eps)))), d)
     return xp.where(k > d, xp.maximum(found, 0.0), 0.0)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import jax
 import numpy as np
 
 from superjax.core.errors import InputError
 from superjax.laws.namespace import Array
+
+_ROUNDING = 1e-12  # a coherence this close, relatively, attains a bound
+_BELOW_ONE = 1 - 2.0**-51  # its half-angle's cosine is still a float below 1
 
 
 def whole(name: str, value: float, low: int) -> int:
@@ -21,9 +22,14 @@ def whole(name: str, value: float, low: int) -> int:
         >>> whole("k", 32000.0, 1)
         32000
     """
-    if (isinstance(value, float) and not math.isfinite(value)) or int(value) != value or value < low:
-        raise InputError(f"{name}: {value!r} is not a whole number >= {low}; give one")
-    return int(value)
+    try:
+        found = int(value)
+        good = found == value and found >= low
+    except (TypeError, ValueError, OverflowError):  # text, None, NaN, infinity
+        good = False
+    if not good:
+        raise InputError(f"{name}: {_shown(value)} is not a whole number >= {low}; give one")
+    return found
 
 
 def at_least(name: str, value: Array, low: float) -> None:
@@ -33,7 +39,7 @@ def at_least(name: str, value: Array, low: float) -> None:
         InputError: names the first such value.
     """
     if not isinstance(value, jax.Array):
-        found = np.asarray(value, np.float64)
+        found = _float64(name, value)
         _refuse(name, found, np.isfinite(found) & (found >= low), f"a number >= {low}", "give a finite one")
 
 
@@ -44,8 +50,34 @@ def inside_unit_interval(name: str, value: Array) -> None:
         InputError: names the first such value.
     """
     if not isinstance(value, jax.Array):
-        found = np.asarray(value, np.float64)
+        found = _float64(name, value)
         _refuse(name, found, (found > 0) & (found < 1), "inside (0, 1)", "give an absolute cosine such as 0.05")
+
+
+def attained(epsilon: float) -> float:
+    """The epsilon up to which a bound or a construction counts as attaining this one: 1e-12 more, and below 1.
+
+    Example:
+        >>> attained(0.5) > 0.5, attained(1 - 1e-14) < 1
+        (True, True)
+    """
+    return min(epsilon * (1 + _ROUNDING), 0.5 * (1 + epsilon), _BELOW_ONE)
+
+
+def _float64(name: str, value: Array) -> np.ndarray:
+    try:
+        return np.asarray(value, np.float64)
+    except OverflowError:
+        raise InputError(f"{name}: is beyond what a float holds; give at most 1e300") from None
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: {_shown(value)} is not a number; give one") from None
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 40 else f"{text[:36]}..."
 
 
 def _refuse(name: str, found: np.ndarray, good: np.ndarray, wanted: str, remedy: str) -> None:

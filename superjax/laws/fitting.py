@@ -16,6 +16,11 @@ from superjax.laws.quantile import QUANTILE_RATIO, QuantileLaw
 LOW_K = ("formula", "zero", "exclude")
 PUBLISHED_LOW_K = {"jl": "formula", "ratio": "zero", "full": "zero", "quantile": "exclude"}
 _NAMES = {"jl": ("C",), "ratio": ("C",), "full": ("C", "a", "b", "c"), "quantile": ("s",)}
+_NEEDED = (
+    "give rows with k > d and a positive coherence",
+    "give rows with k > d of at least three different d and several k, or fit the ratio law",
+)
+_RANK_TOLERANCE = 1e-8  # smallest singular value of the Jacobian, its columns of length 1
 _START = (1.0, 1.0, 1.0, 1.0)  # the full form starts as the ratio form
 
 
@@ -33,7 +38,8 @@ class LawFit:
         r2: 1 - residual / total sum of squares of epsilon.
         mape: mean absolute percentage error, in percent, over rows of positive coherence.
         median_ape: median absolute percentage error, in percent; rows with k <= d do not dominate it.
-        leave_one_d_out: mean absolute percentage error on each d from a fit without it, in percent.
+        leave_one_d_out: mean absolute percentage error on each d from a fit without it, in percent; a d without which
+            the rest does not fix the constants is skipped, and without any other it is NaN.
         aic: n ln(RSS / n) + 2 (p + 1).
         low_rows: the (k, d) with k <= d, in table order.
         k: ``[n]`` of the rows used.
@@ -106,7 +112,8 @@ def fit_law(
         The fit; rows with k <= d are named in it.
 
     Raises:
-        InputError: unknown law or treatment, fewer rows than constants + 1, or values out of range.
+        InputError: unknown law or treatment, fewer rows than constants + 1, or rows that do not fix the constants:
+            full needs three different d (and a Jacobian of full rank), the others a positive coherence with k > d.
 
     Source:
         Guha 2026, arXiv 2606.02765 (forms); Efron and Tibshirani 1993 (bootstrap of whole groups).
@@ -128,12 +135,16 @@ def fit_law(
             "give more rows or another --low_k"
         )
     rows = _rows(law, k, d, coherence, low_k)
+    if not _informative(law, rows):
+        raise InputError(f"table: the rows do not fix the {law} law's constants; {_NEEDED[law == 'full']}")
     theta = _minimise(law, rows)
     predicted = _predict(law, theta, rows)
     residual = coherence - predicted
     rss = float(residual @ residual)
     n, p = len(k), len(theta)
     jacobian = _jacobian(law, theta, rows)
+    if not np.all(np.isfinite(theta)) or _rank(jacobian) < p:
+        raise InputError(f"table: the rows do not fix the {law} law's constants; {_NEEDED[law == 'full']}")
     covariance = rss / max(n - p, 1) * np.linalg.pinv(jacobian.T @ jacobian)
     percentages = _percentages(coherence, predicted)
     spread = coherence - coherence.mean()
@@ -172,6 +183,9 @@ def percentage_errors(
     Returns:
         ``(mean, median)`` in percent.
 
+    Raises:
+        InputError: no row has k > d and a positive coherence.
+
     Example:
         >>> "{:.2f} {:.2f}".format(*percentage_errors(*published_packings("optimised"), "ratio", (1.2934008,)))
         '4.50 3.58'
@@ -180,6 +194,8 @@ def percentage_errors(
     k, d, coherence = (np.asarray(column, np.float64)[above] for column in (k, d, coherence))
     rows = _rows(law, k, d, coherence, "exclude")
     found = _percentages(rows.coherence, _predict(law, np.asarray(constants, np.float64), rows))
+    if not len(found):
+        raise InputError("table: no row has k > d and a positive coherence; give such rows")
     return float(found.mean()), float(np.median(found))
 
 
@@ -308,12 +324,12 @@ def _bootstrap(law: str, rows: _Rows, draws: int, seed: int) -> np.ndarray:
     groups = [np.flatnonzero(rows.d == value) for value in dimensions]
     if len(groups) == 1:
         groups = [np.array([row]) for row in range(len(rows.d))]
-    needed = 3 if law == "full" and len(groups) >= 3 else 1  # a and c cannot be told apart in fewer dimensions
     found: list[np.ndarray] = []
     while len(found) < draws:
         chosen = rng.integers(len(groups), size=len(groups))
-        if len(np.unique(chosen)) >= needed:
-            found.append(_minimise(law, rows.take(np.concatenate([groups[group] for group in chosen]))))
+        sample = rows.take(np.concatenate([groups[group] for group in chosen]))
+        if _informative(law, sample):  # all rows together are, so some draw is
+            found.append(_minimise(law, sample))
     return np.array(found).reshape(draws, len(_NAMES[law]))
 
 
@@ -321,9 +337,27 @@ def _leave_one_d_out(law: str, rows: _Rows) -> float:
     errors: list[np.ndarray] = []
     for value in np.unique(rows.d):
         inside, outside = rows.take(rows.d != value), rows.take(rows.d == value)
-        if len(inside.k) > len(_NAMES[law]):
+        if len(inside.k) > len(_NAMES[law]) and _informative(law, inside):
             errors.append(_percentages(outside.coherence, _predict(law, _minimise(law, inside), outside)))
-    return float(np.concatenate(errors).mean()) if errors else float("nan")
+    return float(np.concatenate(errors).mean()) if any(map(len, errors)) else float("nan")
+
+
+def _informative(law: str, rows: _Rows) -> bool:
+    """Whether these rows can tell the law's constants, judged before any is known."""
+    if law != "full":
+        return bool(rows.unit @ rows.coherence > 0)
+    telling = rows.take((rows.k > rows.d) & (rows.coherence > 0))
+    if len(np.unique(telling.d)) < 3:  # a and c cannot be told apart in fewer dimensions
+        return False
+    return _rank(_jacobian(law, np.array(_START), telling)) == len(_START)
+
+
+def _rank(jacobian: np.ndarray) -> int:
+    """Rank of ``[n, p]``, each column measured by its own length."""
+    lengths = np.linalg.norm(jacobian, axis=0)
+    if len(jacobian) < jacobian.shape[1] or not np.all(np.isfinite(jacobian)) or not np.all(lengths > 0):
+        return 0
+    return int(np.linalg.matrix_rank(jacobian / lengths, tol=_RANK_TOLERANCE))
 
 
 def _percentages(coherence: np.ndarray, predicted: np.ndarray) -> np.ndarray:

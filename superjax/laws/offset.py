@@ -10,6 +10,8 @@ import numpy as np
 from superjax.core.errors import InputError
 
 _ALPHAS = np.geomspace(0.02, 8.0, 121)
+_NEAR_END = 1.001
+_WIDEST = 1e30  # widths between its inverse and it: the largest alpha keeps m^alpha a float
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def fit_offset(
         The fit.
 
     Raises:
-        InputError: fewer rows than constants + 1, one width only, or values out of range.
+        InputError: rows that do not fix the constants, an alpha at an end of the range, or values out of range.
 
     Source:
         Liu, Liu and Gore 2025, arXiv 2505.10465: over 16 class and data-set pairs alpha = .9098, A = 476.08, standard
@@ -77,14 +79,14 @@ def fit_offset(
     m, loss = np.asarray(m, np.float64), np.asarray(loss, np.float64)
     labels = list(dict.fromkeys(groups))
     member = np.array([[label == group for label in labels] for group in groups], np.float64).reshape(len(m), -1)
-    if not (np.all(m > 0) and np.all(np.isfinite(m)) and np.all(np.isfinite(loss))):
-        raise InputError("table: widths must be positive and losses finite; drop the other rows")
-    if len(m) < len(labels) + 3 or len(np.unique(m)) < 3:
-        raise InputError(
-            f"table: {len(m)} rows, {len(np.unique(m))} widths do not fix A, alpha and {len(labels)} offsets; add rows"
-        )
+    _check(m, loss, member)
     unit = float(np.exp(np.log(m).mean()))  # widths in units of their mean keep the two columns comparable
     alpha = _best_alpha(m / unit, loss, member)
+    if not _ALPHAS[0] * _NEAR_END < alpha < _ALPHAS[-1] / _NEAR_END:
+        raise InputError(
+            f"table: the best alpha lies at an end of the range searched, {_ALPHAS[0]:g} to {_ALPHAS[-1]:g}, so the "
+            "losses show no such law; fit a power law, or other rows"
+        )
     scale = _scale_of(m / unit, loss, member, alpha) * unit**alpha
     offsets = member.T @ (loss - scale * m**-alpha) / member.sum(axis=0)
     predicted = scale * m**-alpha + member @ offsets
@@ -102,6 +104,34 @@ def fit_offset(
         n=len(m),
         predicted=predicted,
     )
+
+
+def _check(m: np.ndarray, loss: np.ndarray, member: np.ndarray) -> None:
+    if not (np.all(m >= 1 / _WIDEST) and np.all(m <= _WIDEST) and np.all(np.isfinite(loss))):
+        raise InputError(
+            f"table: widths must be positive, from {1 / _WIDEST:g} to {_WIDEST:g}, and losses finite; "
+            "drop the other rows"
+        )
+    widths, groups = len(np.unique(m)), member.shape[1]
+    if len(m) < groups + 3 or widths < 3 or _independent_shapes(m, member) < 2:
+        raise InputError(
+            f"table: {len(m)} rows, {widths} widths do not fix A, alpha and {groups} offsets; add rows of more widths "
+            "to a group"
+        )
+    varying = np.abs(_within(loss, member)).max()
+    if varying <= 1e-12 * np.abs(loss).max():
+        raise InputError("table: the losses do not vary within any group, so no exponent fits; add other losses")
+
+
+def _independent_shapes(m: np.ndarray, member: np.ndarray) -> int:
+    """How many of a slope and a curvature in ln m the offsets leave to fit: A and alpha need both."""
+    log_m = np.log(m) - np.log(m).mean()
+    shapes = np.stack([_within(log_m, member), _within(log_m**2, member)], axis=1)
+    lengths = np.linalg.norm(shapes, axis=0)
+    scale = np.abs(log_m).max()
+    if np.any(lengths <= 1e-9 * np.array([scale, scale**2])):
+        return 0
+    return int(np.linalg.matrix_rank(shapes / lengths, tol=1e-9))
 
 
 def _within(values: np.ndarray, member: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from types import ModuleType
 
 from superjax.laws.namespace import Array
 from superjax.laws.roots import monotone_root
-from superjax.laws.tail import log_tail_kernel
+from superjax.laws.tail import below_one, log_tail_kernel
 
 QUANTILE_RATIO = 16.0  # smallest k/d at which the law was compared and holds; far below, it falls under Welch
 
@@ -43,8 +43,8 @@ class QuantileLaw:
     def log_k(self, xp: ModuleType, d: Array, epsilon: Array) -> Array:
         """Natural log of the k whose contact fraction is the tail beyond epsilon."""
         quantile = epsilon / self.factor
-        below_one = 1 - 8 * float(xp.finfo(quantile.dtype).eps)  # a factor under 1 can ask for a cosine above 1
-        return log_k_of_tail(xp, log_tail_kernel(xp, xp.minimum(quantile, below_one), d), d)
+        # A factor under 1 can ask for a cosine above 1.
+        return log_k_of_tail(xp, log_tail_kernel(xp, below_one(xp, quantile), d), d)
 
     def epsilon(self, xp: ModuleType, log_k: Array, d: Array) -> Array:
         """The coherence of exp(log_k) directions; 0 for k <= d."""
@@ -55,7 +55,7 @@ class QuantileLaw:
         beyond = log_k > xp.log(d)
         target = xp.where(beyond, log_k, xp.log(d) + 1.0)
         # P <= (1 - x^2)^((d-1)/2) and P >= 1/k put the root at or left of this point.
-        high = xp.sqrt(-xp.expm1(-2 * target / (d - 1)))
+        high = below_one(xp, xp.sqrt(-xp.expm1(-2 * target / (d - 1))))
         x = monotone_root(residual, xp.zeros_like(high), high, target, d)
         return xp.where(beyond, self.factor * x, 0.0)
 

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
+from superjax.laws.checks import at_least, whole
 from superjax.laws.namespace import Array, broadcast, plain
 from superjax.laws.tail import inverse_log_tail, log_density_constant, log_tail
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
+_SMALL = -40.0  # natural log of a probability p for which 1 - exp(-p) is p to rounding
 _MASS = 1e-12  # probability left out at either end of the mean's integral
 GUMBEL_RANGE = 0.02  # ln k / d up to which the Gumbel mean is within about 2 %
 
@@ -72,6 +74,9 @@ def max_coherence_cdf(x: Array, k: Array, d: Array, draws: int = 1) -> Array:
     Returns:
         Probability, float64.
 
+    Raises:
+        InputError: k, d or draws out of range.
+
     Source:
         Cai, Fan and Jiang 2013.
 
@@ -79,9 +84,13 @@ def max_coherence_cdf(x: Array, k: Array, d: Array, draws: int = 1) -> Array:
         >>> round(max_coherence_cdf(0.25, 2, 3), 12)
         0.25
     """
+    draws = _check(k, d, draws)
     _, (x, k, d) = broadcast(x, k, d)
-    with np.errstate(divide="ignore"):  # a logarithm of 0 is a probability of 0 or 1
-        log_f = 0.5 * k * (k - 1) * np.log1p(-np.exp(log_tail(x, d)))
+    with np.errstate(divide="ignore", over="ignore"):  # a logarithm of 0 is a probability of 0 or 1
+        log_p = np.asarray(log_tail(x, d))
+        # ln(-ln(1 - p)), which is ln p to rounding where p is small
+        log_rate = np.where(log_p < _SMALL, log_p, np.log(-np.log1p(-np.exp(log_p))))
+        log_f = -np.exp(_log_pairs(k) + log_rate)
         return plain(-np.expm1(draws * np.log1p(-np.exp(log_f))) if draws > 1 else np.exp(log_f))
 
 
@@ -101,9 +110,12 @@ def max_coherence_quantile(probability: Array, k: Array, d: Array, draws: int = 
         >>> round(max_coherence_quantile(0.5, 32000, 4096), 4)
         0.0945
     """
+    draws = _check(k, d, draws)
     _, (probability, k, d) = broadcast(probability, k, d)
     log_one_draw = np.log(-np.expm1(np.log1p(-probability) / draws))
-    log_p = np.log(-np.expm1(log_one_draw / (0.5 * k * (k - 1))))  # each pair stays under x equally likely
+    log_rate = np.log(-log_one_draw) - _log_pairs(k)  # each pair stays under x equally likely
+    small = log_rate < _SMALL
+    log_p = np.where(small, log_rate, np.log(-np.expm1(-np.exp(np.where(small, 0.0, log_rate)))))
     return plain(inverse_log_tail(log_p, d))
 
 
@@ -125,6 +137,7 @@ def max_coherence_mean(k: Array, d: Array, draws: int = 1) -> Array:
         >>> round(max_coherence_mean(2000, 32), 4), round(max_coherence_mean(2, 3), 6)
         (0.7594, 0.5)
     """
+    draws = _check(k, d, draws)
     _, (k, d) = broadcast(k, d)
     low = np.asarray(max_coherence_quantile(_MASS, k, d, draws))
     high = np.asarray(max_coherence_quantile(1 - _MASS, k, d, draws))
@@ -187,3 +200,14 @@ def gumbel_holds(k: Array, d: Array) -> Array:
     """
     _, (k, d) = broadcast(k, d)
     return np.log(k) <= GUMBEL_RANGE * d
+
+
+def _check(k: Array, d: Array, draws: int) -> int:
+    at_least("k", k, 2)
+    at_least("d", d, 2)
+    return whole("draws", draws, 1)
+
+
+def _log_pairs(k: np.ndarray) -> np.ndarray:
+    """ln(k (k - 1) / 2), for k whose square no float holds."""
+    return np.log(k) + np.log(k - 1) - math.log(2)

@@ -22,7 +22,8 @@ def monotone_root(residual: Callable[..., Array], low: Array, high: Array, *argu
     Args:
         residual: ``residual(x, *arguments)``, increasing in x.
         low: lower end, the shape of the answer. Returned where the residual is positive there already.
-        high: upper end, same shape. Returned where the residual is negative everywhere.
+        high: upper end, same shape. Returned where the residual is negative everywhere; then the answer has the
+            derivative of that end.
         *arguments: what the root may be differentiated by.
 
     Returns:
@@ -43,9 +44,12 @@ def monotone_root(residual: Callable[..., Array], low: Array, high: Array, *argu
     root = _bisect(jnp, residual, *stopped)
     value = residual(root, *arguments)
     _, slope = jax.jvp(lambda x: residual(x, *stopped[2]), (root,), (jnp.ones_like(root),))
-    inside = (root > stopped[0]) & (root < stopped[1]) & (slope > 0)
+    # A root within rounding of an end looks inside by its place, so the signs at the ends decide.
+    at_low, at_high = residual(stopped[0], *stopped[2]) >= 0, residual(stopped[1], *stopped[2]) <= 0
+    at_end = at_low | at_high
+    inside = ~at_end & (slope > 0)
     step = jnp.where(inside, value / jnp.where(inside, slope, 1.0), 0.0)
-    return root - step + jnp.where(inside, 0.0, jnp.where(value > 0, low, high) - root)
+    return jnp.where(at_end, jnp.where(at_low, low, high), root - step)
 
 
 def _bisect(xp, residual, low: Array, high: Array, arguments: tuple) -> Array:  # type: ignore[no-untyped-def]

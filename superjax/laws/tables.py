@@ -12,6 +12,8 @@ import numpy as np
 
 from superjax.core.errors import InputError
 
+_SMALLEST = math.nextafter(0.0, 1.0)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -62,12 +64,16 @@ class Table:
             except ValueError:
                 value = math.nan
             if not (math.isfinite(value) and low <= value <= high):
-                wanted = "a number" if low == -math.inf else f"a number from {low:g} to {high:g}"
+                wanted = _wanted(low, high)
                 raise InputError(
                     f"{self.path}: line {line}: {column} is {text!r}, not {wanted}; correct or drop the row"
                 )
             found.append(value)
         return np.array(found, np.float64)
+
+    def positive(self, column: str) -> np.ndarray:
+        """A column as float64 ``[n]``, every value finite and above 0; as :meth:`numbers`."""
+        return self.numbers(column, low=_SMALLEST)
 
     def where(self, keep: Sequence[bool]) -> Table:
         """The rows that are kept."""
@@ -90,7 +96,8 @@ def read_table(path: str | Path) -> Table:
         The table; cells are read as numbers only where they are asked for.
 
     Raises:
-        InputError: the file cannot be read, has no rows, or a row has another number of cells than the header.
+        InputError: the file cannot be read, has no rows, or a row has another number of cells than the header, a
+            column name is repeated, or a quoted cell does not end on its line.
 
     Example:
         >>> import tempfile
@@ -105,12 +112,32 @@ def read_table(path: str | Path) -> Table:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise InputError(f"{path}: {reason}; give a CSV file") from None
     kept = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
-    rows = list(csv.reader(line for _, line in kept))
+    rows = [_cells(path, number, line) for number, line in kept]
     if len(rows) < 2:
         raise InputError(f"{path}: has no rows; give a header line and one line a row")
     header = tuple(name.strip() for name in rows[0])
+    repeated = [name for place, name in enumerate(header) if name in header[:place]]
+    if repeated:
+        raise InputError(f"{path}: line {kept[0][0]}: the column {repeated[0]!r} stands there twice; rename one")
     for (line, _), row in zip(kept[1:], rows[1:], strict=True):
         if len(row) != len(header):
             raise InputError(f"{path}: line {line}: {len(row)} cells, the header has {len(header)}; correct the row")
     cells = tuple(dict(zip(header, (cell.strip() for cell in row), strict=True)) for row in rows[1:])
     return Table(str(path), header, tuple(number for number, _ in kept[1:]), cells)
+
+
+def _cells(path: str | Path, number: int, line: str) -> list[str]:
+    """The cells of one line; each line is read by itself, so a quote that stays open harms no other."""
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        reason = "a quoted cell does not end on the line" if "unexpected end" in str(error) else str(error)
+        raise InputError(f"{path}: line {number}: {reason}; correct the row") from None
+
+
+def _wanted(low: float, high: float) -> str:
+    if high < math.inf:
+        return f"a number from {low:g} to {high:g}"
+    if low == _SMALLEST:
+        return "a positive finite number"
+    return "a finite number" if low == -math.inf else f"a finite number >= {low:g}"

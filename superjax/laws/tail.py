@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from types import ModuleType
 
+import jax.numpy as jnp
 import numpy as np
 
 from superjax.laws.namespace import Array, broadcast, plain
@@ -47,14 +48,23 @@ def log_tail_kernel(xp: ModuleType, x: Array, d: Array) -> Array:
     log_cos_start = _log_cos(xp, start)
     floor = log_cos_start - _DROP / xp.maximum(power, 1e-3)
     stop = xp.arccos(xp.exp(floor))
-    half = 0.5 * (stop - start)
+    half = 0.5 * (stop - start if xp is jnp else np.maximum(stop - start, 0.0))
     shape = (1,) * half.ndim + (-1,)
     nodes = xp.asarray(_NODES, half.dtype).reshape(shape)
     weights = xp.asarray(_WEIGHTS, half.dtype).reshape(shape)
     angles = start[..., None] + half[..., None] * (1 + nodes)
-    decay = xp.exp(power[..., None] * (_log_cos(xp, angles) - log_cos_start[..., None]))
-    integral = half * xp.sum(weights * decay, axis=-1)
-    return xp.minimum(math.log(2) + log_density_constant(xp, d) + power * log_cos_start + xp.log(integral), 0.0)
+    fall = _log_cos(xp, angles) - log_cos_start[..., None]
+    if xp is np:
+        fall = np.minimum(fall, 0.0)  # a rounding above 0, times a dimension of 1e100, is no cosine above the start's
+    integral = half * xp.sum(weights * xp.exp(power[..., None] * fall), axis=-1)
+    with np.errstate(divide="ignore"):  # the cap of x = 1, or one thinner than an angle's rounding, has probability 0
+        log_integral = xp.log(integral)
+    return xp.minimum(math.log(2) + log_density_constant(xp, d) + power * log_cos_start + log_integral, 0.0)
+
+
+def below_one(xp: ModuleType, x: Array) -> Array:
+    """x, at most a few roundings under 1, where the logarithm of the tail and its derivatives are still finite."""
+    return xp.minimum(x, 1 - 4 * float(xp.finfo(x.dtype).eps))
 
 
 def inverse_log_tail(log_p: Array, d: Array) -> Array:
@@ -77,7 +87,7 @@ def inverse_log_tail(log_p: Array, d: Array) -> Array:
         return log_p - log_tail_kernel(xp, x, d)
 
     # P <= (1 - x^2)^((d-1)/2), so the root lies at or left of the point where that bound equals exp(log_p).
-    high = xp.sqrt(-xp.expm1(2 * log_p / (d - 1)))
+    high = below_one(xp, xp.sqrt(-xp.expm1(2 * log_p / (d - 1))))
     return plain(monotone_root(residual, xp.zeros_like(high), high, log_p, d))
 
 
@@ -88,7 +98,7 @@ def log_density_constant(xp: ModuleType, d: Array) -> Array:
     for step in range(_SHIFT):  # Gamma(z+1/2)/Gamma(z) = z/(z+1/2) Gamma(z+3/2)/Gamma(z+1)
         ratio = ratio + xp.log((z + step) / (z + step + 0.5))
     z = z + _SHIFT
-    series = sum(coefficient / z ** (2 * order + 1) for order, coefficient in enumerate(_GAMMA_RATIO))
+    series = sum(coefficient * (1 / z) ** (2 * order + 1) for order, coefficient in enumerate(_GAMMA_RATIO))
     return ratio + 0.5 * xp.log(z) + series - 0.5 * math.log(math.pi)
 
 

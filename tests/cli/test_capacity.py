@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import re
 
 import pytest
 
 from superjax.cli import main
 from superjax.cli.app import COMMANDS
-from superjax.cli.capacity import format_count
+from superjax.cli.capacity import format_count, outward
 from superjax.laws import LAWS, capacity_bracket, dimension_bracket
 
 
@@ -68,7 +70,7 @@ def test_the_coherence_of_k_directions(capsys):
     text = capsys.readouterr().out
     found = table(text)
     assert found["at most"][0] == "0.015625"
-    assert found["at least"][0] == "0.014591"
+    assert found["at least"][0] == "0.014590"  # rounded down: less is impossible
     assert found["random mean"][0] == "0.094981"
     assert found["ratio"][0] == "0.025478"
 
@@ -119,6 +121,13 @@ def test_the_smallest_questions_have_answers(arguments, capsys):
         (["--d=4096", "--k=2.5"], "--k=2.5: is not a whole number >= 1"),
         (["--d=4096", "--k=many"], "--k=many: is not a number"),
         (["--d=1", "--k=5"], "--d=1"),
+        (["--d=1000000000000", "--epsilon=.01"], "--d=1000000000000"),
+        (["--d=300", "--k=1e400"], "--k=1e400: is beyond 1e300"),
+        (["--d=300", "--k=1e999999999"], "--k=1e999999999: is beyond 1e300"),
+        (["--d=300", "--epsilon=1e400"], "--epsilon=1e400: is not inside (0, 1)"),
+        (["--d=300", "--epsilon=1e-10"], "--epsilon=1e-10: is not between 1e-6 and 1 - 1e-9"),
+        (["--d=2", "--epsilon=0.9999999999999"], "is not between 1e-6 and 1 - 1e-9"),
+        (["--d=4", "--epsilon=" + "1" * 500 + "/3"], "...: is not inside (0, 1)"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(arguments, message, capsys):
@@ -134,3 +143,28 @@ def test_counts_are_written_for_reading():
     assert format_count(3.61236, 4096) == "4096"
     assert format_count(7.6) == "3.98e7"
     assert format_count(400.26) == "10^400.3"
+    assert format_count(2.9999) == "1000"
+    assert format_count(2.99) == "977"
+
+
+def test_a_coherence_is_rounded_away_from_what_it_would_overstate():
+    assert outward(0.01459095, -1) == "0.014590"
+    assert outward(0.01459095, 1) == "0.014591"
+    assert outward(1 / 64, 1) == outward(1 / 64, -1) == "0.015625"
+    assert outward(math.cos(math.pi / 3), -1) == "0.500000"
+    assert outward(0.0, -1) == "0.000000"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--d=300", "--k=1e160"], ["--d=3", "--k=1e300"], ["--d=2", "--k=1e300"], ["--d=1000000000", "--epsilon=.01"],
+     ["--d=64", "--epsilon=0.999999999"], ["--k=1e30", "--epsilon=1e-6"], ["--k=1e300", "--epsilon=.5"]],
+)  # fmt: skip
+def test_the_largest_questions_have_answers_for_reading(arguments, capsys):
+    assert main(["capacity", *arguments]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert not re.search(r"nan|inf\b|\d{20}", captured.out)
+    assert "The quantile law has no constants" in captured.out
+    if arguments[0] == "--d=1000000000":
+        assert "1 % more epsilon gives 10^18.3 times as many directions" in " ".join(captured.out.split())

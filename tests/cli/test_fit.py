@@ -11,6 +11,7 @@ import pytest
 
 from superjax.cli import main
 from superjax.cli.app import COMMANDS
+from superjax.cli.fit_outcome import file_names
 
 PUBLISHED = resources.files("superjax.laws") / "data" / "published_packings.csv"
 
@@ -54,7 +55,7 @@ def test_the_published_table_gives_all_four_sets_of_constants(tmp_path, capsys):
     assert "6 rows have k <= d" in text
     assert "(4000, 4096)" in " ".join(text.split())
     assert "nan" not in text
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(len(line) for line in text.splitlines() if not line.startswith("run folder:")) <= 80
     assert {row["low_k"] for row in rows} == {"exclude", "formula", "zero", "published", "parameter-free"}
     names = ("surfaces-optimised", "residuals-optimised", "surfaces-random", "residuals-random")
     assert all((out / "figures" / f"{name}.png").stat().st_size > 10_000 for name in names)
@@ -135,7 +136,7 @@ def test_losses_with_an_offset_per_class_and_data_set(tmp_path, capsys):
     [
         ("k,d\n10,4\n", [], "no column coherence; its columns are k, d"),
         ("k,d,coherence\n10,4,.3\n20,4,abc\n", [], "line 3: coherence is 'abc', not a number from 0 to 1"),
-        ("k,d,coherence\n10,4,.3\n0,4,.3\n", [], "line 3: k is '0', not a number from 1"),
+        ("k,d,coherence\n10,4,.3\n0,4,.3\n", [], "line 3: k is '0', not a finite number >= 1"),
         ("k,d,coherence\n10,4,.3\n", ["--law=full"], "fewer than its constants + 1"),
         ("objective,k,d,coherence\nspherical,10,4,.3\n", [], "no row has the objective coherence"),
         ("m,loss\n1,2\n2,1\n", ["--law=power", "--window=5:9"], "fewer than two different x"),
@@ -143,6 +144,14 @@ def test_losses_with_an_offset_per_class_and_data_set(tmp_path, capsys):
         ("m,loss\n1,2\n2,1\n", ["--law=power", "--window=x"], "--window=x: is not LOW:HIGH"),
         ("m,loss\n1,2\n2,1\n", ["--law=offset"], "no column class, dataset"),
         ("k,d,coherence\n10,4,.3\n", ["--law=foo"], "--law=foo: give jl, ratio"),
+        ("k,d,coherence\n10,4,.3\n", ["--law=jl", "--window=1:2"], "--window: not used by --law=jl"),
+        ("k,d,coherence\n10,4,.3\n", ["--x=k"], "--x: not used by the capacity laws"),
+        ("m,loss\n1,2\n2,1\n", ["--law=power", "--low_k=zero"], "--low_k: not used by --law=power"),
+        ("m,loss\n1,2\n2,0\n", ["--law=power"], "line 3: loss is '0', not a positive finite number"),
+        ("g,m,loss\na,1,2\na,2,1\nb,1,1\n", ["--law=power", "--by=g"], "t.csv: 'b': fewer than two different x"),
+        ("k,d,coherence\n10,32,.3\n20,32,.3\n", [], "0 rows are left for the jl law"),
+        ("k,d,coherence\n99,32,0\n200,32,0\n", ["--law=ratio"], "do not fix the ratio law's constants"),
+        ('k,d,coherence\n"10,4,.3\n', [], "line 2: a quoted cell does not end"),
         ("k,d,coherence\n10,4,.3\n", ["--law=jl,power"], "give one of them alone"),
     ],
 )
@@ -159,3 +168,45 @@ def test_bad_input_is_one_line_exit_code_two_and_nothing_written(text, arguments
 def test_a_table_that_is_not_there(capsys):
     assert main(["fit", "--table=absent.csv"]) == 2
     assert "absent.csv: No such file" in capsys.readouterr().err
+
+
+def packings(*ds, ks=(1000, 2000, 4000, 8000)):
+    return [(k, d, np.sqrt(1.2 * np.log(k / d) / d) * (1 + 0.01 * ((k // 1000 + d) % 3 - 1))) for d in ds for k in ks]
+
+
+def test_a_law_that_the_rows_do_not_fix_is_left_out_by_default_and_refused_when_asked_for(tmp_path, capsys):
+    path = write(tmp_path / "t.csv", "k,d,coherence", packings(32, 64))
+    assert main(["fit", f"--table={path}", "--draws=4", "--out=run"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "full is left out:" in text
+    assert "do not fix the full law's constants" in text
+    summary, _ = outputs(tmp_path / "run")
+    assert [fit["law"] for fit in summary["fits"]] == ["jl", "ratio", "quantile"]
+    assert main(["fit", f"--table={path}", "--law=full", "--out=other"]) == 2
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_quantile_law_is_fitted_where_it_holds(tmp_path, capsys):
+    rows = packings(32, ks=(100, 400, 512, 1024, 4096))  # k/d 3.1, 12.5, then 16 and more
+    path = write(tmp_path / "t.csv", "k,d,coherence", rows)
+    assert main(["fit", f"--table={path}", "--law=quantile", "--draws=4", "--out=run"]) == 0
+    summary, table = outputs(tmp_path / "run")
+    assert summary["fits"][0]["n"] == 3
+    assert {row["n"] for row in table} == {"3"}
+
+
+def test_cells_of_a_table_never_leave_the_figures_folder(tmp_path, capsys):
+    kinds = ("x/../../../escaped", "y" * 300, "\x00", "a b", "a/b", "..")
+    rows = [(kind, *row) for kind in kinds for row in packings(32, 64, ks=(1000, 2000))]
+    path = write(tmp_path / "t.csv", "kind,k,d,coherence", rows)
+    assert main(["fit", f"--table={path}", "--law=ratio", "--draws=2", "--out=deep/er/run"]) == 0
+    figures = sorted(file.name for file in (tmp_path / "deep" / "er" / "run" / "figures").glob("surfaces*.png"))
+    assert figures == sorted(
+        f"surfaces-{name}.png" for name in ("x-..-..-..-escaped", "y" * 60, "group", "a-b", "a-b-2", "group-2")
+    )
+    assert {entry.name for entry in tmp_path.iterdir()} == {"t.csv", "deep"}
+    assert {entry.name for entry in (tmp_path / "deep").iterdir()} == {"er"}
+
+
+def test_file_names_are_told_apart_without_regard_to_case():
+    assert list(file_names(["A", "a", "a-2", "a/", "é"]).values()) == ["A", "a-2", "a-2-2", "a-3", "group"]

@@ -15,6 +15,7 @@ from superjax.laws import (
     bukh_cox,
     cap_bound,
     fejes_toth,
+    largest_construction,
     largest_count,
     levenshtein_code,
     levenshtein_lines,
@@ -210,8 +211,55 @@ def test_counts_no_float_holds():
         (lambda: lower_bound_code(1, 4), "n: 1 is not a whole number >= 2"),
         (lambda: largest_count(4, 1.0), "epsilon: 1 is not inside"),
         (lambda: largest_count(0, 0.5), "d: 0 is not"),
+        (lambda: lower_bound(float("nan"), 4), "k: nan is not"),
+        (lambda: lower_bound(np.float32("inf"), 4), "k: inf is not"),
+        (lambda: lower_bound("abc", 4), "k: 'abc' is not"),
+        (lambda: lower_bound(None, 4), "k: None is not"),
+        (lambda: welch(5, 0), "d: 0 is not"),
+        (lambda: fejes_toth(2), "n: 2 is not a whole number >= 3"),
     ],
 )
 def test_bad_arguments(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 100])
+@pytest.mark.parametrize("gap", [1e-11, 1e-12, 1e-13, 1e-15, 2.0**-53])
+def test_an_epsilon_within_rounding_of_one_has_a_count(d, gap):
+    found = largest_count(d, 1 - gap)
+    assert found.k is None or found.k >= largest_construction(d, 1 - gap).k
+    assert math.isfinite(found.log10_k)
+    assert found.log10_k >= largest_count(d, 1 - 1e-10).log10_k
+    if gap >= 1e-13:  # the gap is cos of a small angle: pi / acos in the plane, P ~ (2 gap)^((d-1)/2) in space
+        allowed = math.pi / math.sqrt(2 * gap)
+        assert found.log10_k >= math.log10(0.99 * allowed)
+        if d == 2:
+            assert found.k == pytest.approx(allowed, rel=0.42)
+
+
+def test_numbers_no_float_holds_give_a_weaker_bound():
+    assert 0 <= bukh_cox(10**400, 3) <= lower_bound(10**400, 3).value
+    assert 0 < sidelnikov(10**400, 3) <= 1
+
+
+@pytest.mark.parametrize("d", [3, 5, 24])
+@pytest.mark.parametrize("n", [10**12, 10**20, 10**40])
+def test_beyond_the_hierarchy_codes_are_bounded_by_volume(n, d):
+    """n caps of half the angle fit: n P(cos > cos(theta/2)) <= 1, one-sided, so 2/n two-sided."""
+    found = lower_bound_code(n, d)
+    assert found.value > levenshtein_code(n, d)[0]
+    if found.value < 1 - 1e-9:  # nearer to 1 the value's own rounding shows in its tail
+        assert found.name == "cap"
+        half = math.sqrt((1 + found.value) / 2)
+        assert oracles.log_tail(half, d) == pytest.approx(math.log(2 / n), rel=1e-6)
+
+
+def test_the_last_level_ends_where_the_next_would_begin():
+    d = 5
+    end = line_threshold(d, MAX_LEVEL + 1)
+    at_end = levenshtein_lines(end, d)
+    assert at_end[1] == MAX_LEVEL
+    for k in (end + 1, 50 * end, 10**40):
+        assert levenshtein_lines(k, d) == at_end
+    assert levenshtein_lines(end - end // 10, d)[0] < at_end[0] < 1

@@ -121,6 +121,63 @@ class TestUncertainty:
         assert found.covariance == found.bootstrap == (1.0, 1.0)
 
 
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(("d", "epsilon"), [(4096, 0.0645), (300, 0.2), (2, 0.5)])
+def test_sensitivities_are_finite_differences(name, d, epsilon):
+    by_epsilon, by_d = sensitivity(d, epsilon, name)
+    h = 1e-4
+    up, down = log10_capacity(d, epsilon * (1 + h), name), log10_capacity(d, epsilon * (1 - h), name)
+    assert by_epsilon == pytest.approx((up - down) / (2 * h), rel=1e-4)
+    here, one, two = (log10_capacity(d * (1 + step), epsilon, name) for step in (0, h, 2 * h))
+    assert by_d == pytest.approx((4 * one - 3 * here - two) / (2 * h), rel=2e-4)  # one-sided, second order
+
+
+def test_marks_and_intervals_of_a_coherence():
+    found = epsilon_bracket(32000, 4096)
+    assert not found.laws["full"].extrapolated
+    assert not found.laws["ratio"].extrapolated
+    assert found.laws["quantile"].extrapolated  # k/d below 16
+    assert not epsilon_bracket(32000, 1000).laws["quantile"].extrapolated
+    assert epsilon_bracket(64000, 1000).laws["full"].extrapolated
+    assert not epsilon_bracket(1000, 4096).laws["full"].extrapolated  # k <= d: 0, by no law
+    record = shipped_fits()["ratio"]
+    C, error = record["constants"]["C"], math.sqrt(record["covariance"][0][0])
+    epsilon = math.sqrt(C * math.log(32000 / 4096) / 4096)
+    low, high = found.laws["ratio"].interval.covariance
+    expected = epsilon - 1.959964 * epsilon * error / (2 * C), epsilon + 1.959964 * epsilon * error / (2 * C)
+    assert (low, high) == pytest.approx(expected, rel=1e-8)
+    draws = np.sqrt(np.array(record["bootstrap"])[:, 0] * math.log(32000 / 4096) / 4096)
+    assert found.laws["ratio"].interval.bootstrap == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), rel=1e-8)
+
+
+def test_marks_and_intervals_of_a_dimension():
+    found = dimension_bracket(32000, 0.0645)
+    assert not found.laws["full"].extrapolated
+    assert not found.laws["ratio"].extrapolated
+    assert not found.laws["jl_proven"].extrapolated
+    assert found.laws["jl_optimised"].extrapolated == (found.laws["jl_optimised"].formula > 4096)
+    assert all(dimension_bracket(10**6, 0.0645).laws[name].extrapolated for name in LAWS if name != "jl_proven")
+    for name in ("full", "ratio"):
+        low, high = found.laws[name].interval.bootstrap
+        assert low < found.laws[name].formula < high
+
+
+def test_what_is_expected_is_never_more_than_is_possible():
+    found = capacity_bracket(3, 0.5)
+    assert found.bound == 6
+    assert capacity(3, 0.5) > 10
+    assert found.expected["full"] == 6
+    assert 10 ** found.log10_expected["full"] == pytest.approx(6)
+
+
+@pytest.mark.parametrize(("k", "d"), [(10**160, 300), (10**300, 300), (10**300, 3), (10**30, 2), (10**300, 10**9)])
+def test_the_random_mean_of_any_number_of_directions(k, d):
+    found = epsilon_bracket(k, d)
+    assert found.bound <= found.random <= 1
+    if d == 300:  # 1/P pairs: (1 - x^2)^((d-1)/2) is P to a factor that hardly counts
+        assert 1 - found.random**2 == pytest.approx(k ** (-4 / 299) if k < 10**200 else 10 ** (-1200 / 299), rel=0.1)
+
+
 def test_sensitivity_is_the_closed_derivative_of_the_ratio_form():
     C = shipped_fits()["ratio"]["constants"]["C"]
     exponent = 4096 * 0.0645**2 / C
@@ -139,6 +196,8 @@ def test_sensitivity_is_the_closed_derivative_of_the_ratio_form():
         lambda: epsilon_bracket(4, 1),
         lambda: dimension_bracket(10, float("nan")),
         lambda: dimension_bracket(float("inf"), 0.1),
+        lambda: dimension_bracket(10**400, 0.1),
+        lambda: epsilon_bracket(10**400, 300),
     ],
 )
 def test_bad_arguments(call):

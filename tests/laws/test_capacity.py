@@ -124,6 +124,51 @@ def test_laws_are_vectorised_jitted_and_differentiable(name):
         assert float(found) == pytest.approx(slope, rel=2e-3), function.__name__
 
 
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    ("k", "epsilon"), [(1000, 1e-6), (1000, 0.01), (1000, 0.1), (50000, 0.05), (10, 0.3), (1, 0.5)]
+)
+def test_the_planner_under_jax_is_the_hosts_also_where_it_is_capped(name, k, epsilon):
+    host = dimension_for(k, epsilon, name)
+    ask = jax.value_and_grad(lambda at: dimension_for(jnp.float32(k), at, name))
+    found, slope = ask(jnp.float32(epsilon))
+    assert float(found) == pytest.approx(host, rel=2e-5)
+    step = 1e-6 * epsilon
+    expected = (dimension_for(k, epsilon + step, name) - dimension_for(k, epsilon - step, name)) / (2 * step)
+    if host >= k * (1 - 1e-12):
+        assert expected == float(slope) == 0.0
+    elif host < k * (1 - 1e-6):  # nearer to the cap float32 cannot tell it from the cap
+        assert float(slope) == pytest.approx(expected, rel=3e-3)
+
+
+def test_a_capped_answer_moves_with_its_cap():
+    assert float(jax.grad(lambda k: dimension_for(k, jnp.float32(0.1), "jl_proven"))(jnp.float32(1000))) == (
+        pytest.approx(1.0, rel=1e-5)
+    )
+    assert dimension_for(1000, 0.1, "jl_proven") == pytest.approx(1000)  # exp(1000 / 800) < 1000: no d serves but k
+
+
+@pytest.mark.parametrize("d", [2.0, 2.5, 3.0, 64.0])
+@pytest.mark.parametrize("k", [100.0, 1e4, 1e30])
+def test_the_quantile_laws_gradient_is_finite_down_to_the_plane(d, k):
+    for argument in (0, 1):
+        slope = jax.grad(lambda *a: epsilon_for(*a, "quantile"), argument)(jnp.float32(k), jnp.float32(d))
+        assert np.isfinite(float(slope))
+    assert float(epsilon_for(jnp.float32(k), jnp.float32(d), "quantile")) == pytest.approx(
+        epsilon_for(k, d, "quantile"), rel=1e-4
+    )
+
+
+def test_one_direction_more_than_a_large_dimension():
+    d = 10**7
+    expected = np.sqrt(SCALES["ratio"] * np.log1p(1 / d) / d)
+    assert epsilon_for(d + 1, d, "ratio") == pytest.approx(expected, rel=1e-6)
+    for name in ("ratio", "jl_optimised", "full"):
+        assert capacity(2 * 10**6, epsilon_for(2 * 10**6 + 1, 2 * 10**6, name), name) == pytest.approx(
+            2 * 10**6 + 1, abs=1e-3
+        )
+
+
 def test_the_gradient_is_finite_where_the_answer_is_zero():
     for name in ("full", "quantile"):
         assert float(jax.grad(lambda k, n=name: epsilon_for(k, jnp.float32(512.0), n))(jnp.float32(100.0))) == 0.0
@@ -167,6 +212,8 @@ def test_classes_of_an_embedding():
         (lambda: capacity(4096, float("nan")), "epsilon: nan"),
         (lambda: epsilon_for(0.5, 4), "k: 0.5 is not"),
         (lambda: dimension_for(float("inf"), 0.1), "k: inf is not"),
+        (lambda: dimension_for(10**400, 0.1), "k: is beyond what a float holds"),
+        (lambda: capacity("a", 0.1), "d: 'a' is not a number"),
         (lambda: capacity(4096, 0.1, "foo"), "choose one of jl_proven"),
     ],
 )

@@ -258,6 +258,27 @@ class TestBest:
         assert best_construction(4097, 4096).value == 1 / 4096
         assert best_construction(9, 2).value == pytest.approx(math.cos(math.pi / 9))
 
+    @pytest.mark.parametrize(
+        ("k", "d", "value", "name"),
+        [
+            (2160, 16, 1 / 2, "Barnes-Wall lines in R^16"),
+            (63, 7, 1 / 2, "E7"),
+            (64, 28, 1 / 7, "Steiner-2 frame on 8 points"),
+            (120, 35, 1 / 7, "Steiner-3 frame on 15 points"),
+            (2_000_000, 128, 1 / 4, "dual BCH set r=2 in R^128"),
+            (36, 6, 1 / 2, "E6"),
+        ],
+    )
+    def test_every_family_is_reached(self, k, d, value, name):
+        found = best_construction(k, d)
+        assert name in found.name
+        assert found.value == pytest.approx(value, abs=1e-15)
+        assert largest_construction(d, value).k >= found.construction.k
+
+    def test_the_plane_where_a_float_no_longer_tells_lines_apart(self):
+        assert best_construction(10**9, 2).value <= 1
+        assert len(best_construction(10**30, 2).name) < 40
+
     def test_the_largest_at_an_epsilon(self):
         assert largest_construction(4096, 1 / 64).k == 8_392_704
         assert largest_construction(4096, 0.0645).k == 2**45 + 4096

@@ -144,3 +144,72 @@ def test_bad_arguments(arguments, message):
     law, low_k = arguments
     with pytest.raises(InputError, match=message):
         fit_law([100, 200, 300, 400], [10, 10, 10, 10], [0.4, 0.5, 0.5, 0.6], law, low_k=low_k)
+
+
+def table_of(*ds, law=lambda k, d: np.sqrt(1.2 * np.log(k / d) / d)):
+    k, d = (column.ravel() for column in np.meshgrid([1000.0, 2000, 4000, 8000], ds))
+    noise = 1 + 0.01 * ((k // 1000 + d) % 3 - 1)
+    return k, d, np.where(k > d, law(k, np.minimum(d, k)) * noise, 0.001)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("low_k", ["zero", "exclude", "formula"])
+def test_a_dimension_without_a_row_above_it_tells_nothing_and_harms_nothing(seed, low_k):
+    k, d, coherence = table_of(32, 64, 128)
+    with_low = np.append(k, [1000, 2000]), np.append(d, [4096, 4096]), np.append(coherence, [0.001, 0.0012])
+    fit = fit_law(*with_low, "ratio", low_k=low_k, draws=100, seed=seed)
+    assert np.all(np.isfinite(fit.bootstrap))
+    assert fit.bootstrap.shape == (100, 1)
+    assert fit.constants["C"] == pytest.approx(1.2, rel=0.05)
+    if low_k == "exclude":
+        assert fit.leave_one_d_out == fit_law(k, d, coherence, "ratio", draws=0).leave_one_d_out
+
+
+def test_one_dimension_of_two_is_left_out_where_the_other_says_nothing():
+    fit = fit_law([1000, 2000, 1000, 2000], [32, 32, 4096, 4096], [0.36, 0.39, 0.001, 0.002], "ratio", low_k="zero")
+    assert fit.leave_one_d_out == pytest.approx(100)  # 4096 predicted 0; 32 cannot be left out
+    assert np.all(fit.bootstrap > 0)
+
+
+@pytest.mark.parametrize(
+    ("k", "d", "coherence", "law"),
+    [
+        ([1000, 2000, 3000], [4096] * 3, [0.1, 0.1, 0.1], "ratio"),
+        ([1000, 2000, 4000], [32] * 3, [0.0] * 3, "ratio"),
+        ([1000, 2000, 4000], [32] * 3, [0.0] * 3, "jl"),
+        ([1000, 2000, 4000], [32] * 3, [0.0] * 3, "quantile"),
+        (*table_of(64), "full"),
+        (*table_of(32, 64), "full"),
+        ([1000] * 8, [32] * 8, [0.36] * 8, "full"),
+        ([1000] * 6, [32, 32, 64, 64, 128, 128], [0.36, 0.36, 0.2, 0.2, 0.15, 0.15], "full"),
+    ],
+)
+def test_rows_that_do_not_fix_the_constants_are_refused(k, d, coherence, law):
+    with pytest.raises(InputError, match=f"do not fix the {law} law's constants|fewer than its constants"):
+        fit_law(k, d, coherence, law, low_k="zero")
+
+
+def test_short_samples_of_the_full_law_are_drawn_again():
+    law = lambda k, d: np.sqrt(0.6 * np.log(k**1.05 / d) ** 1.3 / d**0.98)  # noqa: E731
+    k, d, coherence = table_of(32, 64, 128, law=law)
+    keep = (d != 128) | (k == 8000)
+    fit = fit_law(k[keep], d[keep], coherence[keep], "full", draws=30)
+    assert fit.bootstrap.shape == (30, 4)
+    assert np.all(np.isfinite(fit.bootstrap))
+
+
+def test_a_fit_predicts_zero_up_to_d_by_every_law():
+    for law in ("jl", "ratio", "full", "quantile"):
+        fit = fit_law(*table_of(32, 64, 128), law, draws=0)
+        low, high = fit.predict(np.array([100.0, 128, 4000]), np.array([128.0, 128, 128])), fit.predict([4000], [128])
+        assert low[0] == low[1] == 0.0
+        assert low[2] == high[0] > 0
+
+
+def test_errors_of_given_constants_leave_out_k_up_to_d():
+    k, d, coherence = table_of(32, 64, 128)
+    expected = percentage_errors(k, d, coherence, "jl", (0.7,))
+    found = percentage_errors(np.append(k, 128), np.append(d, 128), np.append(coherence, 0.9), "jl", (0.7,))
+    assert found == expected
+    with pytest.raises(InputError, match="no row has k > d"):
+        percentage_errors(np.array([4.0]), np.array([4.0]), np.array([0.1]), "ratio", (1.2,))

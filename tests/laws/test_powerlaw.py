@@ -113,6 +113,22 @@ def test_offset_refusals():
         fit_offset([0, 1, 2, 3], [1, 1, 1, 1], ["a"] * 4)
 
 
+@pytest.mark.parametrize(
+    ("m", "loss", "groups", "message"),
+    [
+        ([64, 128, 256, 512, 1024], [2, 2, 2, 2, 2], "aaaaa", "do not vary within any group"),
+        ([64, 64, 128, 128, 256, 256], [2, 2.1, 1.5, 1.6, 1.2, 1.25], "aabbcc", "do not fix A, alpha and 3 offsets"),
+        ([64, 128, 64, 128, 256, 256], [2, 1.5, 2.1, 1.6, 1, 1.1], "aabbcc", "do not fix A, alpha and 3 offsets"),
+        ([64, 128, 256, 512, 1024], np.log([64, 128, 256, 512, 1024]), "aaaaa", "at an end of the range searched"),
+        ([1, 2, 3, 4, 5, 6], 100 * np.arange(1.0, 7) ** -12 + 1, "aaaaaa", "at an end of the range searched"),
+        ([1e-300, 2e-200, 1e100, 1e200, 1e300], [5, 4, 3, 2, 1.5], "aaaaa", "widths must be positive"),
+    ],
+)
+def test_offsets_that_the_rows_do_not_fix(m, loss, groups, message):
+    with pytest.raises(InputError, match=message):
+        fit_offset(m, loss, list(groups))
+
+
 def test_the_exponent_of_width():
     alpha, error = width_exponent(0.35, 0.02)
     assert alpha == pytest.approx(0.35 * 2.52)

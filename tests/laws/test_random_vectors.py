@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from superjax.core.errors import InputError
 from superjax.laws import (
     cosine_density,
     cosine_tail,
@@ -20,6 +21,7 @@ from superjax.laws import (
     max_coherence_quantile,
     published_packings,
 )
+from superjax.laws.tail import log_tail
 
 BEST_KNOWN = json.loads((Path(__file__).parent / "data" / "best_known.json").read_text())
 
@@ -90,3 +92,30 @@ def test_gumbel_form_and_its_range():
     assert error[inside].max() < 0.025
     assert error[~inside].max() > 0.05
     assert gumbel_cdf(max_coherence_quantile(0.5, 32000, 4096), 32000, 4096) == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("draws", [1, 1000])
+def test_pairs_beyond_a_float_are_counted_in_logarithms(draws):
+    """The median x solves P(x) = ln 2 / pairs (one draw), in R^3 where P = 1 - x and in R^300 by its logarithm."""
+    k, d = 1e200, 300
+    x = max_coherence_quantile(0.5, k, d, draws)
+    rate = -np.log1p(-(0.5 ** (1 / draws)))  # of 1 - F, the smallest of several draws
+    assert log_tail(x, d) == pytest.approx(np.log(rate) - 2 * np.log(k) + np.log(2), rel=1e-9)
+    assert max_coherence_cdf(x, k, d, draws) == pytest.approx(0.5, rel=1e-6)
+    assert 0 < x < max_coherence_mean(k, 300) * 1.001 < 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: max_coherence_mean(1, 5),
+        lambda: max_coherence_mean(float("nan"), 5),
+        lambda: max_coherence_mean(10**400, 5),
+        lambda: max_coherence_mean(100, 1),
+        lambda: max_coherence_quantile(0.5, 10, 5, 0),
+        lambda: max_coherence_cdf(0.5, 10, 5, 1.5),
+    ],
+)
+def test_random_refusals(call):
+    with pytest.raises(InputError):
+        call()

@@ -37,11 +37,26 @@ def test_a_value_that_is_no_number_is_named_with_its_line(tmp_path, cell):
         ("k,d\n", "has no rows"),
         ("", "has no rows"),
         ("k,d\n1,2\n1,2,3\n", "line 3: 3 cells, the header has 2"),
+        ('k,note\n1,"two\nlines"\n', "line 2: a quoted cell does not end on the line"),
+        ('k,d\n"1,2\n3,4\n', "line 2: a quoted cell does not end on the line"),
+        ("k,d\n1," + "x" * 140_000 + "\n", "line 2: field larger than field limit"),
+        ("# s\nk,k,d\n1,2,3\n", "line 2: the column 'k' stands there twice"),
     ],
 )
 def test_broken_tables(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as caught:
         read_table(table(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_value_should_have_been_is_said(tmp_path):
+    found = read_table(table(tmp_path, "k,m\ninf,0\n"))
+    with pytest.raises(InputError, match="k is 'inf', not a finite number >= 1;"):
+        found.numbers("k", low=1)
+    with pytest.raises(InputError, match="k is 'inf', not a finite number;"):
+        found.numbers("k")
+    with pytest.raises(InputError, match="m is '0', not a positive finite number"):
+        found.positive("m")
 
 
 def test_missing_columns_and_files(tmp_path):

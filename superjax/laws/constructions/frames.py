@@ -51,7 +51,8 @@ def polygon(k: int) -> Construction:
         angles = np.asarray(indices, np.float64) * (math.pi / k)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
-    return Construction(f"regular {2 * k}-gon", 2, k, math.cos(math.pi / k) if k > 2 else 0.0, "exact", generate)
+    name = f"regular {2 * k}-gon" if k < 10**9 else "regular 2k-gon"
+    return Construction(name, 2, k, math.cos(math.pi / k) if k > 2 else 0.0, "exact", generate)
 
 
 def paley(q: int) -> Construction:

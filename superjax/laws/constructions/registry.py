@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from superjax.core.errors import InputError
-from superjax.laws.checks import whole
+from superjax.laws.checks import attained, whole
 from superjax.laws.constructions.family import Construction
 from superjax.laws.constructions.frames import frames, orthonormal_basis, polygon
 from superjax.laws.constructions.lattices import lattice_lines
 from superjax.laws.constructions.quadratic import quadratic_sets
 from superjax.laws.constructions.reed_muller import reed_muller_sets
-
-_ROUNDING = 1e-12
 
 
 class Built(NamedTuple):
@@ -37,8 +35,9 @@ def best_construction(k: int, d: int) -> Built:
         d: dimension >= 1 (>= 2 for k > 1).
 
     Returns:
-        ``Built(value, name, construction)``: value in [0, 1), 0 for k <= d. The coherence of the whole construction,
-        an upper bound on that of the subset.
+        ``Built(value, name, construction)``: value in [0, 1], 0 for k <= d, 1 only where no float below 1 holds it
+        (cos(pi / k) for k > 2e8 lines in the plane). The coherence of the whole construction, an upper bound on that
+        of the subset.
 
     Raises:
         InputError: k or d out of range.
@@ -83,8 +82,8 @@ def largest_construction(d: int, epsilon: float) -> Construction:
         raise InputError(f"epsilon: {epsilon:g} is not inside [0, 1); give an absolute cosine such as .05")
     if d == 1:
         return orthonormal_basis(1)
-    allowed = epsilon * (1 + _ROUNDING)
-    lines = math.floor(math.pi / math.acos(min(allowed, 1 - 1e-15)))
+    allowed = attained(epsilon)
+    lines = math.floor(math.pi / math.acos(allowed))
     candidates = itertools.chain(constructions(d), [polygon(lines)] if lines > 2 else [])
     return max((found for found in candidates if found.coherence <= allowed), key=lambda found: found.k)
 
