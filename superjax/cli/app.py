@@ -19,6 +19,7 @@ from superjax.core.errors import InputError
 
 COMMANDS = {
     "embed": "superjax.cli.embed",
+    "train": "superjax.cli.train",
     "fit": "superjax.cli.fit",
     "capacity": "superjax.cli.capacity",
     "doctor": "superjax.cli.doctor",

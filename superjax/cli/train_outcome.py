@@ -1,0 +1,209 @@
+"""What `superjax train` shows and saves of an ensemble: table, summary, arrays, figures, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from superjax.cli.command import Outcome
+from superjax.cli.tables import Column
+from superjax.core.grid import group_by
+from superjax.toy import Curve, EnsembleResult, Geometry, Member, Sweep, gather_curves, to_arrays
+from superjax.toy.curves import settings_of
+from superjax.toy.memory import member_bytes, members_at_a_time
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETTINGS = (
+    Column("n", format="d"),
+    Column("m", format="d"),
+    Column("distribution", "law"),
+    Column("alpha", format=".3g"),
+    Column("density", format=".3g"),
+    Column("decay", format=".3g"),
+    Column("importance", format=".3g"),
+    Column("lr", format=".3g"),
+    Column("seed", format="d"),
+)
+"""Printed where they differ between members."""
+
+FOUND = (
+    Column("loss", format=".4g"),
+    Column("phi_half", format=".3f"),
+    Column("phi_one", format=".3f"),
+    Column("mean_sq_overlap", "overlap", ".4g"),
+)
+
+SHOWN_GRAM = 64
+"""Features up to which W W^T is drawn."""
+
+
+def outcome(sweep: Sweep, result: EnsembleResult, geometries: Sequence[Geometry]) -> Outcome:
+    """The outcome of a trained ensemble.
+
+    Args:
+        sweep: what was run.
+        result: what came of it.
+        geometries: of its members.
+    """
+    curves = gather_curves(result, geometries, sweep.window)
+    rows = [_row(result, geometries[place], place) for place in range(len(result.members))]
+    failed = [f"member {place}: {state}" for place, state in enumerate(result.status) if state != "trained"]
+    return Outcome(
+        rows=rows,
+        columns=_columns(rows),
+        summary=_summary(sweep, result, curves),
+        arrays=to_arrays(result),
+        figures=_figures(result, geometries, curves),
+        lines=_fit_lines(curves),
+        failures=failed,
+    )
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
+    """The settings that differ, and m and decay always; what was found; the status where somebody failed."""
+    varying = [c for c in SETTINGS if c.key in ("m", "decay") or len({row[c.key] for row in rows}) > 1]
+    failed = [Column("status")] if any(row["status"] != "trained" for row in rows) else []
+    return (*varying, *FOUND, *failed)
+
+
+def _row(result: EnsembleResult, geometry: Geometry, place: int) -> dict[str, Any]:
+    member = result.members[place]
+    settings = settings_of(member)
+    return {
+        "n": settings.pop("n"),
+        "m": member.m,
+        **settings,
+        "seed": member.seed,
+        "lr": member.learning_rate,
+        "lr_bias": member.bias_rate,
+        "steps": result.training.steps,
+        "loss": _number(result.loss[place]),
+        "loss_stderr": _number(result.loss_stderr[place]),
+        "phi_half": geometry.phi_half,
+        "phi_one": geometry.phi_one,
+        "mean_sq_overlap": _number(geometry.overlaps.mean),
+        "variance_ratio": _number(geometry.overlaps.variance_ratio),
+        "welch": _number(geometry.overlaps.welch),
+        "strong_mean_sq_overlap": _number(geometry.strong_overlaps.mean),
+        "strong_variance_ratio": _number(geometry.strong_overlaps.variance_ratio),
+        "strong_welch": _number(geometry.strong_overlaps.welch),
+        "one_over_m": 1 / member.m,
+        "ambiguity": geometry.ambiguity,
+        "dimensions_per_feature": _number(geometry.dimensions_per_feature),
+        "status": result.status[place],
+    }
+
+
+def _summary(sweep: Sweep, result: EnsembleResult, curves: Sequence[Curve]) -> dict[str, Any]:
+    return {
+        "members": len(result.members),
+        "failed": int((result.failed_at >= 0).sum()),
+        "programs": result.programs,
+        "steps": result.training.steps,
+        "loss": "sum over features of squared error, mean over samples; fresh test data",
+        "window": sweep.window,
+        "exponents": [_exponent(curve) for curve in curves],
+    }
+
+
+def _exponent(curve: Curve) -> dict[str, Any]:
+    fit = curve.fit
+    return {
+        **curve.settings,
+        "m": curve.m,
+        "exponent": None if fit is None else fit.exponent,
+        "stderr": None if fit is None else fit.stderr,
+        "r2": None if fit is None else fit.r2,
+        "interval": None if fit is None else fit.interval,
+        "points": 0 if fit is None else fit.points,
+        "seeds": len(curve.loss),
+        "mean_loss": _over_seeds(curve.loss),
+        "mean_phi_half": _over_seeds(curve.phi_half),
+        "trivial_loss": curve.trivial,
+        "ideal_weak_loss": curve.ideal_weak,
+        "ideal_weak_exponent": curve.ideal_weak_exponent,
+        "strong_exponent": curve.strong_exponent,
+    }
+
+
+def _over_seeds(values: np.ndarray) -> np.ndarray:
+    """Mean over seeds, NaN where one is missing."""
+    return values.mean(axis=0)
+
+
+def _fit_lines(curves: Sequence[Curve]) -> list[str]:
+    """One sentence a curve that has an exponent."""
+    lines = []
+    for curve in curves:
+        if curve.fit is None:
+            continue
+        fit, settings = curve.fit, curve.settings
+        varying = f"alpha={settings['alpha']:.3g}, " if settings["alpha"] is not None else ""
+        interval = f", seeds give {fit.interval[0]:.2f} to {fit.interval[1]:.2f}" if fit.seeds > 1 else ""
+        lines.append(
+            f"{settings['distribution']}, {varying}density={settings['density']:.3g}, decay={settings['decay']:+.3g}: "
+            f"loss ~ m^-{fit.exponent:.2f} (+-{fit.stderr:.2f}, R2 {fit.r2:.2f}{interval})"
+        )
+    return lines
+
+
+def _figures(
+    result: EnsembleResult, geometries: Sequence[Geometry], curves: Sequence[Curve]
+) -> dict[str, Callable[[], Figure]]:
+    from superjax.figures import toy as draw
+
+    figures: dict[str, Callable[[], Figure]] = {}
+    if any(len(curve.m) > 1 for curve in curves):
+        figures["loss"] = partial(draw.loss_against_m, curves)
+    if len({curve.settings["alpha"] for curve in curves}) > 1 and len({c.settings["decay"] for c in curves}) > 1:
+        figures["exponents"] = partial(draw.exponent_map, curves)
+    if len({curve.settings["decay"] for curve in curves}) > 1:
+        figures["represented"] = partial(draw.represented_map, curves)
+    figures["geometry"] = partial(draw.norms_and_overlaps, result, geometries)
+    if any(member.n <= SHOWN_GRAM for member in result.members):
+        figures["gram"] = partial(draw.gram_matrices, result)
+    return figures
+
+
+def forecast(sweep: Sweep, members: Sequence[Member], devices: Sequence[jax.Device], chunk: int | None) -> Outcome:
+    """What a sweep would train, by size, and what that takes."""
+    rows = []
+    for program, places in group_by(members, lambda member: member.program).items():
+        fitting = chunk or members_at_a_time(program, list(devices))
+        rows.append(
+            {
+                "n": program.n,
+                "m": program.m,
+                "batch": program.batch,
+                "data": "events" if program.sparse else "dense",
+                "members": len(places),
+                "at a time": min(len(places), fitting),
+                "MiB": round(min(len(places), fitting) * member_bytes(program) / 2**20, 1),
+                "TFLOP": round(_flops(program, members[places[0]]) * len(places) * sweep.steps / 1e12, 1),
+            }
+        )
+    total = sum(row["TFLOP"] for row in rows)
+    columns = tuple(Column(key, format="" if key == "data" else ",.6g") for key in rows[0])
+    about = (
+        f"{len(members)} members, {len(rows)} programs, {sweep.steps} steps, {len(members) * sweep.steps:,d} "
+        f"model-steps, {total:,.0f} TFLOP in matrix products; two CPU cores do about 100 GFLOP a second"
+    )
+    return Outcome(rows=rows, columns=columns, summary={"dry_run": True, "members": len(members)}, lines=[about])
+
+
+def _flops(program: Any, member: Member) -> float:
+    """Operations of one model-step's matrix products: three of B' x n x m, B' samples that are not empty."""
+    empty = float(np.exp(np.log1p(-np.minimum(member.probabilities, 1 - 1e-9), dtype=np.float64).sum()))
+    filled = program.batch * (1 - empty) if program.sparse else program.batch
+    return (6 if program.sparse else 10) * filled * program.n * (program.m + 1)
+
+
+def _number(value: float) -> float | None:
+    """None for NaN and infinities, which a table leaves empty."""
+    return float(value) if np.isfinite(value) else None
