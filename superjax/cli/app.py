@@ -20,6 +20,7 @@ from superjax.core.errors import InputError
 COMMANDS = {
     "embed": "superjax.cli.embed",
     "train": "superjax.cli.train",
+    "pack": "superjax.cli.pack",
     "fit": "superjax.cli.fit",
     "capacity": "superjax.cli.capacity",
     "doctor": "superjax.cli.doctor",

@@ -1,0 +1,263 @@
+"""`pack`: k directions in R^d, as far apart as the objective asks, by whatever suits the size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jax.sharding import Mesh
+
+from superjax.core import mesh as meshes
+from superjax.core.errors import InputError
+from superjax.core.pairwise import Precision
+from superjax.laws import Bound, lower_bound, lower_bound_code
+from superjax.laws.constructions import simplex
+from superjax.packing.anneal import AnnealHparams
+from superjax.packing.measure import coherence
+from superjax.packing.objectives import Name, Objective
+from superjax.packing.polish import value_of
+from superjax.packing.rows import OnValue, anneal_rows
+from superjax.packing.search import SearchConfig, search
+from superjax.packing.starts import given_start, nudged, random_start
+
+SMALL = 600
+"""Up to this k d a packing is searched for with many restarts and polished in float64."""
+
+_STEPS = 1500
+_COPIES = 16  # of [k, d] float32 that exist at once: state, gradients, travelling shards, and the float64 recheck
+_EXACT_WORK = 2**43  # k^2 d up to which float64 on the host takes about a minute
+
+
+@dataclass(frozen=True)
+class Packing:
+    """k unit vectors in R^d, and what they reach.
+
+    Attributes:
+        vectors: [k, d] unit rows; float64 where exact, polished or given, else float32.
+        objective: "coherence", "spherical" or "riesz".
+        value: what was minimised, recomputed over all pairs from `vectors`.
+        coherence: largest absolute cosine, recomputed over all pairs; float64 up to k^2 d = 2^43, then float32.
+        bound: a proven lower bound on `value`; None for energies.
+        bound_name: whose bound it is; None for energies.
+        steps: full passes over all pairs that one restart took; 0 where a closed form serves.
+        restarts: how many there were.
+        history: [steps] the value before every step of the best restart, float64; empty for small packings.
+        start: [k, d] the random vectors it began with; None where there were none or many.
+    """
+
+    vectors: np.ndarray
+    objective: Name
+    value: float
+    coherence: float
+    bound: float | None
+    bound_name: str | None
+    steps: int
+    restarts: int
+    history: np.ndarray
+    start: np.ndarray | None = None
+
+
+def pack(
+    k: int,
+    d: int,
+    *,
+    objective: Name = "coherence",
+    riesz_s: float = 1.0,
+    steps: int | None = None,
+    restarts: int | None = None,
+    init: str | Path | np.ndarray = "random",
+    seed: int = 0,
+    mesh: Mesh | None = None,
+    block: int | None = None,
+    precision: Precision = "highest",
+    hparams: AnnealHparams | None = None,
+    on_value: OnValue | None = None,
+) -> Packing:
+    r"""k unit vectors in R^d with the least coherence, largest cosine or energy that can be found.
+
+    Coherence is :math:`\mu = \max_{i<j} |\langle v_i, v_j \rangle|`. k <= d gives an orthonormal set and k = d + 1 the
+    simplex, exactly. Up to k d = 600 many vmapped restarts are polished to about 1e-13; beyond, a start is annealed
+    on all devices, at 1.5 k^2 d multiply-adds a step and O(k d) memory.
+
+    Args:
+        k: number of vectors >= 1.
+        d: dimension >= 1.
+        objective: "coherence" (lines), "spherical" (points: the signed cosine) or "riesz" (energy of points).
+        riesz_s: the energy's power s > 0; 1 is Thomson's problem.
+        steps: steps of every restart; 600 for small packings, else 1500.
+        restarts: independent starts; 512 at once for small packings, else 1.
+        init: "random", "construction" (`laws.best_construction`), a `.npy` file, or [k, d] numbers. The result is never
+            worse than what was given.
+        seed: of the starts, which are bitwise the same on any devices.
+        mesh: the devices; the first local one by default.
+        block: rows in a tile; chosen for the platform by default.
+        precision: of the Gram products on the devices.
+        hparams: the schedule of sharpness and rate for large packings.
+        on_value: called with (steps done, steps, least value so far).
+
+    Returns:
+        The packing.
+
+    Raises:
+        InputError: sizes that are not positive, an unknown objective, a start that does not fit.
+
+    Source:
+        Log-sum-exp continuation on the product of spheres with a decaying step; packing small sets follows
+        Sloane's and Cohn's tables to their digits.
+
+    Example:
+        >>> found = pack(4, 3)
+        >>> round(found.coherence, 12), found.bound_name
+        (0.333333333333, 'welch')
+    """
+    goal = Objective(objective, riesz_s)
+    for name, number in (("k", k), ("d", d)):
+        if number < 1:
+            raise InputError(f"{name}: {number} is not positive; give a whole number from 1 on")
+    for name, chosen in (("steps", steps), ("restarts", restarts)):
+        if chosen is not None and chosen < 1:
+            raise InputError(f"{name}: {chosen} is not positive; give a whole number from 1 on")
+    mesh = meshes.single_device_mesh() if mesh is None else mesh
+    given = None if isinstance(init, str) and init == "random" else given_start(init, k, d, seed)
+    exact = exact_packing(goal, k, d)
+    if exact is not None:
+        return _packing(goal, exact, steps=0, restarts=0)
+    if k * d <= SMALL:
+        return _pack_small(goal, k, d, given, steps, restarts, seed, mesh, precision, on_value)
+    return _pack_large(
+        goal, k, d, given, steps or _STEPS, restarts or 1, seed, mesh, block, precision, hparams, on_value
+    )
+
+
+def exact_packing(objective: Objective, k: int, d: int) -> np.ndarray | None:
+    """The optimum where it has a closed form: an orthonormal set, a simplex, equally spaced lines or points.
+
+    Args:
+        objective: what is minimised.
+        k: number of vectors.
+        d: dimension.
+
+    Returns:
+        [k, d] float64, or None.
+
+    Example:
+        >>> exact_packing(Objective(), 2, 3).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    if d == 1:
+        return np.where(np.arange(k)[:, None] % 2, -1.0, 1.0)
+    if objective.name == "coherence" and k <= d:
+        return np.eye(k, d)
+    if k <= d + 1:  # for points too: the simplex is best for the largest cosine and for every energy
+        return _padded_simplex(k, d)
+    if d == 2:
+        angle = (np.pi if objective.name == "coherence" else 2 * np.pi) * np.arange(k) / k
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return None
+
+
+def _padded_simplex(k: int, d: int) -> np.ndarray:
+    rows = simplex(k - 1).vectors() if k > 1 else np.ones((1, 1))
+    return np.pad(rows, ((0, 0), (0, d - rows.shape[1])))
+
+
+def _pack_small(
+    goal: Objective,
+    k: int,
+    d: int,
+    given: np.ndarray | None,
+    steps: int | None,
+    restarts: int | None,
+    seed: int,
+    mesh: Mesh,
+    precision: Precision,
+    on_value: OnValue | None,
+) -> Packing:
+    plain = SearchConfig()
+    config = SearchConfig(restarts=restarts or plain.restarts, steps=steps or plain.steps)
+    bound = proven_bound(goal.name, k, d)
+    found = search(
+        goal, k, d, config, given=given, bound=-np.inf if bound is None else bound.value, seed=seed,
+        mesh=mesh, precision=precision, on_value=on_value,
+    )  # fmt: skip
+    return _packing(goal, found.best.x, steps=found.steps, restarts=config.restarts)
+
+
+def _pack_large(
+    goal: Objective,
+    k: int,
+    d: int,
+    given: np.ndarray | None,
+    steps: int,
+    restarts: int,
+    seed: int,
+    mesh: Mesh,
+    block: int | None,
+    precision: Precision,
+    hparams: AnnealHparams | None,
+    on_value: OnValue | None,
+) -> Packing:
+    candidates = [] if given is None else [_packing(goal, given, steps=0, restarts=0)]
+    for restart in range(restarts):
+        x = random_start(k, d, seed, restart) if given is None else nudged(given, seed + restart)
+        found = anneal_rows(
+            goal, x, hparams or AnnealHparams(), steps, mesh=mesh, block=block, precision=precision,
+            on_value=_over_restarts(on_value, restart, restarts),
+        )  # fmt: skip
+        candidates.append(
+            _packing(goal, found.x, steps=steps, restarts=restarts, history=found.history, start=x, mesh=mesh)
+        )
+    return min(candidates, key=lambda one: one.value)
+
+
+def _over_restarts(on_value: OnValue | None, restart: int, restarts: int) -> OnValue | None:
+    if on_value is None:
+        return None
+    return lambda done, steps, value: on_value(restart * steps + done, restarts * steps, value)
+
+
+def proven_bound(objective: Name, k: int, d: int) -> Bound | None:
+    """The best proven lower bound on the value; None for energies, and for a single point.
+
+    Example:
+        >>> proven_bound("coherence", 6, 3).name, proven_bound("riesz", 6, 3)
+        ('welch', None)
+    """
+    if objective == "coherence":
+        return lower_bound(k, d)
+    return lower_bound_code(k, d) if objective == "spherical" and k > 1 else None
+
+
+def memory_needed(k: int, d: int, devices: int = 1) -> int:
+    """Bytes that packing k vectors in R^d takes on all devices together: a dozen copies of the rows, and the tiles.
+
+    Example:
+        >>> memory_needed(100_000, 64) < 2**30
+        True
+    """
+    tile = 256
+    return 4 * (_COPIES * k * d + 6 * tile * tile * devices)
+
+
+def _packing(
+    goal: Objective,
+    x: np.ndarray,
+    *,
+    steps: int,
+    restarts: int,
+    history: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+    mesh: Mesh | None = None,
+) -> Packing:
+    """The result for these rows, everything about them recomputed from the rows themselves."""
+    k, d = x.shape
+    on_devices = mesh if k * k * d > _EXACT_WORK else None
+    largest = coherence(x, mesh=on_devices)
+    value = largest if goal.name == "coherence" else value_of(goal, x)
+    bound = proven_bound(goal.name, k, d)
+    return Packing(
+        vectors=x, objective=goal.name, value=value, coherence=largest,
+        bound=None if bound is None else bound.value, bound_name=None if bound is None else bound.name,
+        steps=steps, restarts=restarts, history=np.zeros(0) if history is None else history, start=start,
+    )  # fmt: skip

@@ -1,0 +1,178 @@
+"""Small packings to the last digit: many restarts at once, polishing, and rounds that perturb the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from superjax.core import keys, loop, sphere
+from superjax.core import mesh as meshes
+from superjax.core.pairwise import Precision
+from superjax.packing.anneal import AnnealHparams, BatchStep, PackingState, start
+from superjax.packing.objectives import Objective
+from superjax.packing.polish import Polished, polish
+from superjax.packing.rows import OnValue
+
+_SAME = 1e-9
+"""Polished values closer than this are one basin."""
+
+_APART = 2e-5
+"""Annealed values nearer than this, relatively, may be one basin."""
+
+_COLD, _WARM = (1.5, 30.0), (10.0, 100.0)
+"""First sharpness from random starts and from perturbed packings: below, all restarts forget where they began."""
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How hard to search.
+
+    Attributes:
+        restarts: packings annealed at once.
+        steps: steps of each.
+        rounds: rounds of perturbed restarts without gain after which to stop.
+        most_rounds: rounds at most.
+        polished: packings of a batch that are polished.
+    """
+
+    restarts: int = 512
+    steps: int = 600
+    rounds: int = 2
+    most_rounds: int = 8
+    polished: int = 6
+
+
+class Found(NamedTuple):
+    """The best of a search, and the steps that one restart of every round took together."""
+
+    best: Polished
+    steps: int
+
+
+def search(
+    objective: Objective,
+    k: int,
+    d: int,
+    config: SearchConfig,
+    *,
+    given: np.ndarray | None,
+    bound: float,
+    seed: int,
+    mesh: Mesh,
+    precision: Precision,
+    on_value: OnValue | None = None,
+) -> Found:
+    """Anneal many restarts and polish the best, then perturb those and do it again, until rounds bring nothing.
+
+    Args:
+        objective: what is minimised.
+        k: number of vectors.
+        d: dimension.
+        config: how hard to search.
+        given: [k, d] unit rows to perturb instead of random starts; the result is never worse.
+        bound: a value that cannot be beaten; the search stops there.
+        seed: of everything random.
+        mesh: the devices, over which restarts are spread.
+        precision: of the Gram products.
+        on_value: told the steps done, the steps there will be at least, and the least value so far.
+    """
+    rng = np.random.default_rng([seed, k, d])
+    anneal = partial(_anneal, objective, steps=config.steps, mesh=mesh, precision=precision)
+    elite = [] if given is None else [polish(objective, given)]
+    quiet = 0
+    for number in range(1 + config.most_rounds):
+        if elite:
+            starts, hparams = _perturb(rng, elite, config.restarts), _draw_hparams(rng, config.restarts, *_WARM)
+        else:
+            starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
+        before = elite[0].value if elite else np.inf
+        found = _polish_best(objective, *anneal(starts, hparams), config.polished)
+        elite = _distinct([*elite, *found])[: config.polished]
+        quiet = 0 if elite[0].value < before - _SAME else quiet + 1
+        done = (number + 1) * config.steps
+        if on_value is not None:
+            on_value(done, done + (config.rounds - quiet) * config.steps, elite[0].value)
+        if quiet == config.rounds or elite[0].value <= bound + _SAME:
+            break
+    return Found(elite[0], done)
+
+
+def _random(k: int, d: int, number: int, seed: int) -> np.ndarray:
+    """[number, k, d] uniform random packings."""
+    drawn = jax.vmap(lambda key: sphere.uniform(key, k, d))(
+        jax.random.split(keys.stream(seed, keys.VECTORS, k, d), number)
+    )
+    return np.asarray(drawn)
+
+
+def _draw_hparams(rng: np.random.Generator, number: int, low: float, high: float) -> AnnealHparams:
+    """Sharpness and rate for every restart: equal ones all fall into the same basin, often a wrong one."""
+
+    def between(low: float, high: float) -> np.ndarray:
+        return np.exp(rng.uniform(np.log(low), np.log(high), number)).astype(np.float32)
+
+    return AnnealHparams(between(low, high), between(3e3, 1e4), between(0.3, 1.5), between(0.3, 0.7))
+
+
+def _anneal(
+    objective: Objective, x: np.ndarray, hparams: AnnealHparams, *, steps: int, mesh: Mesh, precision: Precision
+) -> tuple[np.ndarray, np.ndarray]:
+    """Best rows [R, k, d] and values [R] of R packings, spread over the devices."""
+    number = len(x)
+    x, hparams = jax.tree.map(partial(_fill_up, multiple=mesh.size), (x, hparams))
+    on_mesh = partial(jax.tree.map, lambda leaf: meshes.shard_rows(leaf, mesh))
+    first = loop.LoopState(np.asarray(0, np.int64), on_mesh(start(x, np.ones((len(x), 1)))), {})
+    step = BatchStep(objective, steps, jax.lax.Precision(precision))
+    last: PackingState = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh).state
+    best, value = meshes.to_host((last.best, last.best_value))
+    return best[:number], value[:number, 0]
+
+
+def _fill_up(leaf: np.ndarray, multiple: int) -> np.ndarray:
+    """Whole numbers of restarts a device: the last one is repeated."""
+    return np.concatenate([leaf, np.repeat(leaf[-1:], -len(leaf) % multiple, axis=0)])
+
+
+def _polish_best(objective: Objective, x: np.ndarray, value: np.ndarray, number: int) -> list[Polished]:
+    """The best of a batch, polished, one of each basin; least first."""
+    return _distinct([polish(objective, x[place]) for place in _spread(value, number)])
+
+
+def _spread(values: np.ndarray, number: int) -> list[int]:
+    """Places of the `number` least values that differ enough to be different basins."""
+    chosen: list[int] = []
+    for place in np.argsort(values, kind="stable"):
+        if not chosen or values[place] > values[chosen[-1]] + _APART * abs(values[place]):
+            chosen.append(int(place))
+        if len(chosen) == number:
+            break
+    return chosen
+
+
+def _distinct(found: list[Polished]) -> list[Polished]:
+    """One of each value, least first."""
+    kept: list[Polished] = []
+    for one in sorted(found, key=lambda one: one.value):
+        if not kept or one.value > kept[-1].value + _SAME:
+            kept.append(one)
+    return kept
+
+
+def _perturb(rng: np.random.Generator, elite: list[Polished], number: int) -> np.ndarray:
+    """[number, k, d] packings near the best: all rows moved a little, or a few of them moved anywhere."""
+    made = []
+    for place in range(number):
+        x = elite[min(int(rng.exponential(1.0)), len(elite) - 1)].x.copy()
+        k, d = x.shape
+        if place % 2:
+            moved = rng.choice(k, size=int(rng.integers(1, max(2, k // 4) + 1)), replace=False)
+            x[moved] = rng.normal(size=(len(moved), d))
+        else:
+            x += np.exp(rng.uniform(np.log(0.03), np.log(1.0))) / np.sqrt(d) * rng.normal(size=(k, d))
+        made.append(x / np.linalg.norm(x, axis=1, keepdims=True))
+    return np.asarray(made, np.float32)

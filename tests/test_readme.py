@@ -1,0 +1,67 @@
+"""The documents tell the truth: their commands parse, their Python runs, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from superjax.cli.app import COMMANDS, load
+from superjax.cli.parsing import define_flags, parse
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted(ROOT.glob("*.md"))
+WHOLE_COMMAND = re.compile(r"^(?:\./scripts/run\.sh|superjax) (?P<rest>[a-z].*)")
+
+
+def blocks(document, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    for document in DOCUMENTS:
+        for block in blocks(document, "bash"):
+            for line in block.replace("\\\n", " ").splitlines():
+                match = WHOLE_COMMAND.match(line.strip())
+                if match:
+                    yield document.name, re.split(r"\s#", match["rest"])[0].strip()
+
+
+@pytest.mark.parametrize(("document", "line"), sorted(set(commands())))
+def test_every_command_shown_parses(document, line):
+    name, *arguments = shlex.split(line)
+    command = load(name)
+    if command.required or arguments:
+        parse(name, command, arguments)
+
+
+def test_every_command_is_shown():
+    shown = {line.split()[0] for _, line in commands()}
+    assert shown == set(COMMANDS)
+
+
+def test_every_flag_named_in_the_tables_exists():
+    known = {flag for name in COMMANDS for flag in define_flags(load(name)).values}
+    table_rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    named = {flag for line in table_rows for flag in re.findall(r"`--(\w+)", line)}
+    assert named
+    assert named <= known
+
+
+@pytest.mark.readme
+def test_the_python_of_the_readme_runs(minilm_folder):
+    names: dict = {}
+    for block in blocks(ROOT / "README.md", "python"):
+        exec(block.replace("path/to/model", str(minilm_folder)), names)
+    assert names["matrix"].array.shape == (30522, 384)
+    assert names["spectrum"].counts.sum() == 465_780_981
+    by_decay = names["result"].loss.reshape(10, 20).mean(axis=1)
+    assert by_decay[0] < by_decay[-1]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_pictures_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#\s]+)\)", document.read_text()):
+        assert target.startswith("http") or (document.parent / target).exists(), target
