@@ -214,11 +214,12 @@ class BatchStep:
         def evaluate(x: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
             return reduce_pairs(x, reducer, block=len(x), precision=self.precision)
 
-        def one(state: PackingState, hparams: AnnealHparams) -> PackingState:
+        def one(state: PackingState, hparams: AnnealHparams) -> tuple[PackingState, jax.Array]:
             temperature = hparams.at(time_of(index, self.steps))
-            return advance(self.objective, state, len(state.x), temperature, index, evaluate)[0]
+            return advance(self.objective, state, len(state.x), temperature, index, evaluate)
 
-        return jax.vmap(one)(state, hparams), {}
+        new, value = jax.vmap(one)(state, hparams)
+        return new, {"value": value}
 
 
 def time_of(index: jax.Array, steps: int) -> jax.Array:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
+import jax
 import numpy as np
 from jax.sharding import Mesh
 
@@ -18,11 +20,14 @@ from superjax.packing.measure import coherence
 from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import value_of
 from superjax.packing.rows import OnValue, anneal_rows
-from superjax.packing.search import SearchConfig, search
+from superjax.packing.search import SearchConfig, anneal_batch, search
 from superjax.packing.starts import given_start, nudged, random_start
 
 SMALL = 600
 """Up to this k d a packing is searched for with many restarts and polished in float64."""
+
+_ONE_TILE = 512
+"""Up to this k several restarts run at once, each in one tile."""
 
 _STEPS = 1500
 _COPIES = 16  # of [k, d] float32 that exist at once: state, gradients, travelling shards, and the float64 recheck
@@ -123,11 +128,8 @@ def pack(
     exact = exact_packing(goal, k, d)
     if exact is not None:
         return _packing(goal, exact, steps=0, restarts=0)
-    if k * d <= SMALL:
-        return _pack_small(goal, k, d, given, steps, restarts, seed, mesh, precision, on_value)
-    return _pack_large(
-        goal, k, d, given, steps or _STEPS, restarts or 1, seed, mesh, block, precision, hparams, on_value
-    )
+    job = _Job(goal, k, d, given, steps, restarts, seed, mesh, block, precision, hparams or AnnealHparams(), on_value)
+    return job.search() if k * d <= SMALL else job.anneal()
 
 
 def exact_packing(objective: Objective, k: int, d: int) -> np.ndarray | None:
@@ -162,53 +164,67 @@ def _padded_simplex(k: int, d: int) -> np.ndarray:
     return np.pad(rows, ((0, 0), (0, d - rows.shape[1])))
 
 
-def _pack_small(
-    goal: Objective,
-    k: int,
-    d: int,
-    given: np.ndarray | None,
-    steps: int | None,
-    restarts: int | None,
-    seed: int,
-    mesh: Mesh,
-    precision: Precision,
-    on_value: OnValue | None,
-) -> Packing:
-    plain = SearchConfig()
-    config = SearchConfig(restarts=restarts or plain.restarts, steps=steps or plain.steps)
-    bound = proven_bound(goal.name, k, d)
-    found = search(
-        goal, k, d, config, given=given, bound=-np.inf if bound is None else bound.value, seed=seed,
-        mesh=mesh, precision=precision, on_value=on_value,
-    )  # fmt: skip
-    return _packing(goal, found.best.x, steps=found.steps, restarts=config.restarts)
+@dataclass(frozen=True)
+class _Job:
+    """The arguments of `pack`, checked and filled in, and the two ways to go about them."""
 
+    goal: Objective
+    k: int
+    d: int
+    given: np.ndarray | None
+    steps: int | None
+    restarts: int | None
+    seed: int
+    mesh: Mesh
+    block: int | None
+    precision: Precision
+    hparams: AnnealHparams
+    on_value: OnValue | None
 
-def _pack_large(
-    goal: Objective,
-    k: int,
-    d: int,
-    given: np.ndarray | None,
-    steps: int,
-    restarts: int,
-    seed: int,
-    mesh: Mesh,
-    block: int | None,
-    precision: Precision,
-    hparams: AnnealHparams | None,
-    on_value: OnValue | None,
-) -> Packing:
-    candidates = [] if given is None else [_packing(goal, given, steps=0, restarts=0)]
-    for restart in range(restarts):
-        x = random_start(k, d, seed, restart) if given is None else nudged(given, seed + restart)
-        found = anneal_rows(
-            goal, x, hparams or AnnealHparams(), steps, mesh=mesh, block=block, precision=precision,
-            on_value=_over_restarts(on_value, restart, restarts),
+    def search(self) -> Packing:
+        """Many restarts, polished and perturbed: for small packings."""
+        plain = SearchConfig()
+        config = SearchConfig(restarts=self.restarts or plain.restarts, steps=self.steps or plain.steps)
+        bound = proven_bound(self.goal.name, self.k, self.d)
+        found = search(
+            self.goal, self.k, self.d, config, given=self.given, bound=-np.inf if bound is None else bound.value,
+            seed=self.seed, mesh=self.mesh, precision=self.precision, on_value=self.on_value,
         )  # fmt: skip
-        candidates.append(
-            _packing(goal, found.x, steps=steps, restarts=restarts, history=found.history, start=x, mesh=mesh)
+        return _packing(self.goal, found.best.x, steps=found.steps, restarts=config.restarts)
+
+    def anneal(self) -> Packing:
+        """A start or a few, annealed once: for large packings. What was given competes."""
+        starts = [self._start(restart) for restart in range(self.restarts or 1)]
+        together = len(starts) > 1 and self.k <= _ONE_TILE
+        found = [self._anneal_together(starts)] if together else list(map(self._anneal_one, count(), starts))
+        if self.given is not None:
+            found.append(_packing(self.goal, self.given, steps=0, restarts=0))
+        return min(found, key=lambda one: one.value)
+
+    def _start(self, restart: int) -> np.ndarray:
+        if self.given is None:
+            return random_start(self.k, self.d, self.seed, restart)
+        return nudged(self.given, self.seed + restart)
+
+    def _anneal_one(self, place: int, x: np.ndarray) -> Packing:
+        steps, restarts = self.steps or _STEPS, self.restarts or 1
+        found = anneal_rows(
+            self.goal, x, self.hparams, steps, mesh=self.mesh, block=self.block, precision=self.precision,
+            on_value=_over_restarts(self.on_value, place, restarts),
+        )  # fmt: skip
+        return _packing(
+            self.goal, found.x, steps=steps, restarts=restarts, history=found.history, start=x, mesh=self.mesh
         )
-    return min(candidates, key=lambda one: one.value)
+
+    def _anneal_together(self, starts: list[np.ndarray]) -> Packing:
+        number, steps = len(starts), self.steps or _STEPS
+        schedules = jax.tree.map(lambda value: np.full(number, value, np.float32), self.hparams)
+        batch = anneal_batch(
+            self.goal, np.stack(starts), schedules, steps=steps, mesh=self.mesh, precision=self.precision
+        )
+        best = int(np.argmin(batch.value))
+        history = batch.history[:, best]
+        return _packing(self.goal, batch.x[best], steps=steps, restarts=number, history=history, start=starts[best])
 
 
 def _over_restarts(on_value: OnValue | None, restart: int, restarts: int) -> OnValue | None:

@@ -13,7 +13,7 @@ from jax.sharding import Mesh
 from superjax.core import keys, loop, sphere
 from superjax.core import mesh as meshes
 from superjax.core.pairwise import Precision
-from superjax.packing.anneal import AnnealHparams, BatchStep, PackingState, start
+from superjax.packing.anneal import AnnealHparams, BatchStep, start
 from superjax.packing.objectives import Objective
 from superjax.packing.polish import Polished, polish
 from superjax.packing.rows import OnValue
@@ -45,6 +45,14 @@ class SearchConfig:
     rounds: int = 2
     most_rounds: int = 8
     polished: int = 6
+
+
+class Batch(NamedTuple):
+    """Packings optimised together: best rows [R, k, d], values [R], and the value before every step [steps, R]."""
+
+    x: np.ndarray
+    value: np.ndarray
+    history: np.ndarray
 
 
 class Found(NamedTuple):
@@ -82,7 +90,7 @@ def search(
         on_value: told the steps done, the steps there will be at least, and the least value so far.
     """
     rng = np.random.default_rng([seed, k, d])
-    anneal = partial(_anneal, objective, steps=config.steps, mesh=mesh, precision=precision)
+    anneal = partial(anneal_batch, objective, steps=config.steps, mesh=mesh, precision=precision)
     elite = [] if given is None else [polish(objective, given)]
     quiet = 0
     for number in range(1 + config.most_rounds):
@@ -91,7 +99,7 @@ def search(
         else:
             starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
         before = elite[0].value if elite else np.inf
-        found = _polish_best(objective, *anneal(starts, hparams), config.polished)
+        found = _polish_best(objective, anneal(starts, hparams), config.polished)
         elite = _distinct([*elite, *found])[: config.polished]
         quiet = 0 if elite[0].value < before - _SAME else quiet + 1
         done = (number + 1) * config.steps
@@ -119,18 +127,28 @@ def _draw_hparams(rng: np.random.Generator, number: int, low: float, high: float
     return AnnealHparams(between(low, high), between(3e3, 1e4), between(0.3, 1.5), between(0.3, 0.7))
 
 
-def _anneal(
+def anneal_batch(
     objective: Objective, x: np.ndarray, hparams: AnnealHparams, *, steps: int, mesh: Mesh, precision: Precision
-) -> tuple[np.ndarray, np.ndarray]:
-    """Best rows [R, k, d] and values [R] of R packings, spread over the devices."""
+) -> Batch:
+    """Optimise many packings at once, each in one tile, spread over the devices.
+
+    Args:
+        objective: what is minimised.
+        x: [R, k, d] float32 unit rows to start from.
+        hparams: the schedules, [R] each.
+        steps: how many steps.
+        mesh: the devices.
+        precision: of the Gram products.
+    """
     number = len(x)
     x, hparams = jax.tree.map(partial(_fill_up, multiple=mesh.size), (x, hparams))
     on_mesh = partial(jax.tree.map, lambda leaf: meshes.shard_rows(leaf, mesh))
-    first = loop.LoopState(np.asarray(0, np.int64), on_mesh(start(x, np.ones((len(x), 1)))), {})
+    history = {"value": np.zeros((steps, len(x)))}
+    first = loop.LoopState(np.asarray(0, np.int64), on_mesh(start(x, np.ones((len(x), 1)))), history)
     step = BatchStep(objective, steps, jax.lax.Precision(precision))
-    last: PackingState = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh).state
-    best, value = meshes.to_host((last.best, last.best_value))
-    return best[:number], value[:number, 0]
+    last = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh)
+    best, value = meshes.to_host((last.state.best, last.state.best_value))
+    return Batch(best[:number], value[:number, 0], last.history["value"][:, :number])
 
 
 def _fill_up(leaf: np.ndarray, multiple: int) -> np.ndarray:
@@ -138,9 +156,9 @@ def _fill_up(leaf: np.ndarray, multiple: int) -> np.ndarray:
     return np.concatenate([leaf, np.repeat(leaf[-1:], -len(leaf) % multiple, axis=0)])
 
 
-def _polish_best(objective: Objective, x: np.ndarray, value: np.ndarray, number: int) -> list[Polished]:
+def _polish_best(objective: Objective, batch: Batch, number: int) -> list[Polished]:
     """The best of a batch, polished, one of each basin; least first."""
-    return _distinct([polish(objective, x[place]) for place in _spread(value, number)])
+    return _distinct([polish(objective, batch.x[place]) for place in _spread(batch.value, number)])
 
 
 def _spread(values: np.ndarray, number: int) -> list[int]:
