@@ -15,7 +15,7 @@ from benchmarks import _harness
 from superjax.core import loop
 from superjax.core import mesh as meshes
 from superjax.toy import Member, Training, grid
-from superjax.toy.group import Group
+from superjax.toy.group import Group, Resources
 
 SIZES = (10, 15, 25, 39, 63, 100)
 GAMMAS = [float(gamma) for gamma in np.linspace(-1, 1, 10)]
@@ -32,7 +32,7 @@ class Ours:
 
     def __init__(self, members: Sequence[Member], mesh: Mesh, steps: int) -> None:
         self.members, self.mesh, self.steps = members, mesh, steps
-        group = Group(members[0].program, members, Training(steps=2**20), mesh, None, None, None, "highest")
+        group = Group(members[0].program, members, Training(steps=2**20), Resources(mesh))
         [(layout, tables)] = group._passes()
         self.engine = group._engine
         self.constants = group._shard(group._constants(layout, tables))

@@ -76,9 +76,11 @@ def gather_curves(
         ([2, 4], (1, 2), 1.21)
     """
 
+    shared = _rates_are_shared(result.members)
+
     def identity(place: int) -> tuple[Any, ...]:
         member = result.members[place]
-        rates = (member.learning_rate, member.bias_rate) if _rates_are_shared(result.members) else ()
+        rates = (member.learning_rate, member.bias_rate) if shared else ()
         return (*settings_of(member).values(), *rates, member.data[1:], member.importances.tobytes())
 
     groups = group_by(range(len(result.members)), identity)

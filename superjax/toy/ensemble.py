@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import jax
 import numpy as np
 from jax.sharding import Mesh
 
@@ -12,11 +13,12 @@ from superjax.core import grid as grids
 from superjax.core import mesh as meshes
 from superjax.core.errors import InputError
 from superjax.toy.engine import Training
-from superjax.toy.group import Group, Trained
+from superjax.toy.group import Group, Resources, Trained
 from superjax.toy.members import Member
 from superjax.toy.model import Params
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class EnsembleResult:
     """A trained ensemble, by members in the order they were given; arrays on the host.
@@ -33,15 +35,15 @@ class EnsembleResult:
         programs: how many programs were compiled.
     """
 
-    members: tuple[Member, ...]
-    training: Training
+    members: tuple[Member, ...] = field(metadata={"static": True})
+    training: Training = field(metadata={"static": True})
     params: tuple[Params, ...]
     loss: np.ndarray
     loss_stderr: np.ndarray
     history_step: np.ndarray
     history: np.ndarray
     failed_at: np.ndarray
-    programs: int
+    programs: int = field(metadata={"static": True})
 
     @property
     def status(self) -> list[str]:
@@ -96,11 +98,11 @@ def train_ensemble(
         raise InputError("members: there are none; give at least one")
     if chunk is not None and chunk < 1:
         raise InputError(f"chunk: {chunk} is not possible; give at least 1 member at a time")
-    mesh = meshes.single_device_mesh() if mesh is None else mesh
+    resources = Resources(mesh or meshes.single_device_mesh(), chunk, memory, abreast, precision)
     by_program = grids.group_by(members, lambda member: member.program)
     # All groups first: one that cannot be trained is known before hours have gone into the others.
     groups = [
-        Group(program, [members[place] for place in places], training, mesh, chunk, memory, abreast, precision)
+        Group(program, [members[place] for place in places], training, resources)
         for program, places in by_program.items()
     ]
     trained: dict[int, Trained] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -40,6 +41,43 @@ class Trained(NamedTuple):
     failed_at: int
 
 
+@dataclass(frozen=True)
+class Resources:
+    """What an ensemble may use, and how.
+
+    Attributes:
+        mesh: devices; members are sharded over them.
+        chunk: members of a program at a time; from the memory there is when None.
+        memory: bytes they may take; from the memory there is when None.
+        abreast: members side by side on a device; by the platform when None.
+        precision: of matrix products.
+    """
+
+    mesh: Mesh
+    chunk: int | None = None
+    memory: int | None = None
+    abreast: int | None = None
+    precision: str = "highest"
+
+    @property
+    def devices(self) -> list[jax.Device]:
+        """The devices of the mesh."""
+        return list(self.mesh.devices.flat)
+
+    def members_at_a_time(self, program: Program) -> int:
+        """The chunk, given or found.
+
+        Raises:
+            InputError: not enough memory for one member.
+        """
+        return self.chunk or members_at_a_time(program, self.devices, self.memory)
+
+    def members_abreast(self, number: int) -> int:
+        """How many of a device's `number` members are computed side by side."""
+        by_platform = 1 if self.devices[0].platform == "cpu" else number
+        return min(number, self.abreast or by_platform)
+
+
 class Group:
     """Members of one program, ready to train.
 
@@ -47,37 +85,22 @@ class Group:
         program: their shapes.
         members: at least one.
         training: steps, schedule and test.
-        mesh: devices.
-        chunk: members at a time; from the memory there is when None.
-        memory: bytes they may take; from the memory there is when None.
-        abreast: members side by side on a device; by the platform when None.
-        precision: of matrix products.
+        resources: devices and memory.
 
     Raises:
         InputError: not enough memory for one member.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        members: Sequence[Member],
-        training: Training,
-        mesh: Mesh,
-        chunk: int | None,
-        memory: int | None,
-        abreast: int | None,
-        precision: str,
-    ) -> None:
+    def __init__(self, program: Program, members: Sequence[Member], training: Training, resources: Resources) -> None:
+        mesh = resources.mesh
         self._program, self._members, self._training, self._mesh = program, members, training, mesh
-        fitting = members_at_a_time(program, list(mesh.devices.flat), memory) if chunk is None else chunk
+        fitting = resources.members_at_a_time(program)
         self._layout = lay_out(members, mesh.size, fitting)
         per_pass = max(1, min(fitting // (self._layout.width * mesh.size), self._layout.blocks // mesh.size))
         self._blocks_per_pass = per_pass * mesh.size
-        on_cpu = mesh.devices.flat[0].platform == "cpu"
-        everyone = per_pass * self._layout.width
         self._tables = [_table(members[row[0]]) for row in self._layout.places]
-        together = min(everyone, abreast or (1 if on_cpu else everyone))
-        self._engine = Engine(program, training, _slots(self._tables), together, precision)
+        abreast = resources.members_abreast(per_pass * self._layout.width)
+        self._engine = Engine(program, training, _slots(self._tables), abreast, resources.precision)
 
     def train(self, on_progress: Callable[[int], None]) -> list[Trained]:
         """Train and test all members.

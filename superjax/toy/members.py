@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -156,8 +156,6 @@ class Layout:
     Attributes:
         places: [N, F] index of the member in each place; places beyond the members repeat one and are not read.
         real: [N, F] bool, whether the place is its member's own.
-        blocks: N, a multiple of the number of devices.
-        width: F.
     """
 
     places: np.ndarray
@@ -165,10 +163,12 @@ class Layout:
 
     @property
     def blocks(self) -> int:
+        """N, a multiple of the number of devices."""
         return self.places.shape[0]
 
     @property
     def width(self) -> int:
+        """F."""
         return self.places.shape[1]
 
 
@@ -202,11 +202,6 @@ def lay_out(members: Sequence[Member], devices: int, most: int | None = None) ->
     # An idle place repeats the first member of its block, or of all: it computes something harmless.
     first = np.maximum(places[:, :1], 0)
     return Layout(np.where(real, places, first), real)
-
-
-def with_seeds(members: Sequence[Member], seeds: Sequence[int]) -> list[Member]:
-    """Every member once for each seed."""
-    return [replace(member, seed=seed) for member in members for seed in seeds]
 
 
 def _check_whole(name: str, value: Any, low: int, high: int, remedy: str | None = None) -> None:

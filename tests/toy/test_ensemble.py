@@ -13,7 +13,7 @@ from superjax.core import keys
 from superjax.core.errors import InputError
 from superjax.core.mesh import row_mesh
 from superjax.toy import Member, Training, grid, sampling, train_ensemble
-from superjax.toy.group import Group, _standard_normal, _table
+from superjax.toy.group import Group, Resources, _standard_normal, _table
 from superjax.toy.members import lay_out
 from tests.toy import reference
 
@@ -103,7 +103,7 @@ def test_starts_and_data_are_bitwise_the_same_at_any_width(width, devices):
     others = [dataclasses.replace(member, decay=i / 600, alpha=member.alpha + (i % 5) * 0.1) for i in range(width - 1)]
     members = [*others[:3], member, *others[3:]]
     mesh = row_mesh(jax.devices()[:devices])
-    group = Group(member.program, members, SHORT, mesh, None, None, None, "highest")
+    group = Group(member.program, members, SHORT, Resources(mesh))
     [(layout, tables)] = group._passes()
     place = members.index(member)
     at = tuple(np.argwhere((layout.places == place) & layout.real)[0])
@@ -230,7 +230,7 @@ def test_layouts_hold_every_member_once():
 def test_members_are_sharded_over_devices():
     members = grid(n=10, m=2, batch=8, decay=list(np.linspace(-1, 1, 16)))
     mesh = row_mesh(jax.devices())
-    group = Group(members[0].program, members, SHORT, mesh, None, None, None, "highest")
+    group = Group(members[0].program, members, SHORT, Resources(mesh))
     [(layout, _)] = group._passes()
     assert layout.places.shape == (8, 2)
     start = group._shard(group._starting_state(layout))
