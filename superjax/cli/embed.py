@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from superjax.cli.embed_outcome import Analysis
 
 
+MOST_BINS = 2**24
+"""Finer bins than float32 products can tell apart say nothing."""
+
+
 @dataclass(frozen=True)
 class EmbedConfig:
     """What is read and how it is counted."""
@@ -37,7 +41,7 @@ def define_flags(values: FlagValues) -> None:
     flags.DEFINE_string("tensor", None, "`NAME` of any tensor with two axes, instead of --matrix", flag_values=values)
     flags.DEFINE_integer(
         "bins", 2000, "bins of the histogram over [-1, 1]; 0 skips the pairs and gives the moments alone",
-        lower_bound=0, flag_values=values,
+        lower_bound=0, upper_bound=MOST_BINS, flag_values=values,
     )  # fmt: skip
     flags.DEFINE_integer(
         "vocab_limit", None, "use only the first `N` rows, where the rest pads the vocabulary",
@@ -59,7 +63,7 @@ def configure(values: FlagValues) -> EmbedConfig:
     from superjax.embeddings.names import parse_roles
 
     return EmbedConfig(
-        checkpoint=tuple(map(_absolute, values.checkpoint)),
+        checkpoint=tuple(dict.fromkeys(_absolute(given) for given in values.checkpoint if given)),
         matrix=tuple(parse_roles(values.matrix)),
         tensor=values.tensor,
         bins=values.bins,
@@ -72,8 +76,11 @@ def configure(values: FlagValues) -> EmbedConfig:
 
 def _absolute(checkpoint: str) -> str:
     """The same path from wherever it is asked, so that a run is recognised; what is no path stays as it is."""
-    path = Path(checkpoint).expanduser()
-    return str(path.absolute()) if path.exists() else checkpoint
+    try:
+        path = Path(checkpoint).expanduser()
+        return str(path.absolute()) if path.exists() else checkpoint
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{checkpoint}: {getattr(error, 'strerror', None) or error}; give a readable path") from error
 
 
 def run(config: EmbedConfig, context: Context) -> Outcome:
@@ -100,6 +107,11 @@ def _analyse(checkpoint: str, config: EmbedConfig, context: Context) -> list[Ana
     from superjax.core.mesh import row_mesh
     from superjax.embeddings import cosine_spectrum, read_matrices, read_tokens
 
+    try:
+        tokens = read_tokens(checkpoint)
+    except InputError as error:
+        context.note(f"{error}; rows are named by number")
+        tokens = None
     found = []
     for matrix in read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor):
         for note in matrix.notes:
@@ -120,7 +132,7 @@ def _analyse(checkpoint: str, config: EmbedConfig, context: Context) -> list[Ana
                 "give a matrix with at least two"
             )
         whole = cosine_spectrum(matrix.array, bins=0, center=config.center) if limit is not None else None
-        found.append(Analysis(checkpoint, matrix, spectrum, read_tokens(checkpoint), whole))
+        found.append(Analysis(checkpoint, matrix, spectrum, tokens, whole))
     return found
 
 

@@ -62,7 +62,8 @@ def environment_cause(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
         return str(error)
     # By name: without a device there is no need to import jax in order to know.
-    if type(error).__name__ == "JaxRuntimeError" and "RESOURCE_EXHAUSTED" in str(error):
+    exhausted = any(words in str(error) for words in ("RESOURCE_EXHAUSTED", "Out of memory"))
+    if type(error).__name__ == "JaxRuntimeError" and exhausted:
         return f"out of device memory ({str(error).splitlines()[0]})"
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,9 @@ def _text(outcome: Outcome, remark: str, *, width: int = 80) -> str:
 def _choose_folder(name: str, out: str | None, keeps_folder: bool) -> RunFolder | None:
     """`--out`, or a folder of this second under runs/, or none."""
     if out is not None:
-        return RunFolder(Path(out))
+        if not out:
+            raise InputError("--out=: is empty; give the path of a folder")
+        return RunFolder(Path(os.path.expanduser(out)))
     if not keeps_folder:
         return None
     base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"

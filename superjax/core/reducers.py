@@ -85,7 +85,7 @@ class MomentTotals(NamedTuple):
     """Totals of `Moments`, in the form whose merge loses nothing (Chan, Golub, LeVeque 1983).
 
     Attributes:
-        pairs: [] float32 on a device, number of pairs.
+        pairs: [] int32 on a device, number of pairs.
         mean: [] mean inner product.
         squares: [] sum of squared deviations from the mean.
     """
@@ -113,7 +113,7 @@ class Moments(_NoRows):
     absolute: bool = field(default=False, metadata={"static": True})
 
     def empty(self) -> MomentTotals:
-        return MomentTotals(jnp.float32(0), jnp.float32(0), jnp.float32(0))
+        return MomentTotals(jnp.int32(0), jnp.float32(0), jnp.float32(0))
 
     def merge(self, a: MomentTotals, b: MomentTotals, xp: Any) -> MomentTotals:
         pairs = a.pairs + b.pairs
@@ -123,7 +123,7 @@ class Moments(_NoRows):
 
     def tile(self, tile: Tile) -> tuple[Tree, Tree, Tree]:
         value = jnp.abs(tile.gram) if self.absolute else tile.gram
-        pairs = jnp.sum(tile.mask, dtype=jnp.float32)
+        pairs = jnp.sum(tile.mask, dtype=jnp.int32)
         mean = jnp.sum(jnp.where(tile.mask, value, 0.0)) / jnp.maximum(pairs, 1)
         squares = jnp.sum(jnp.where(tile.mask, (value - mean) ** 2, 0.0))
         return MomentTotals(pairs, mean, squares), (), ()

@@ -85,7 +85,8 @@ def unit_rows(x: np.ndarray, *, center: bool = False, keep: bool = True) -> Unit
     x = _matrix(x)
     vocab, dim = x.shape
     mean = _mean_row(x) if center else None
-    sums = MomentSums(_typical_direction(x, mean))
+    one_tile = 0 < vocab <= ROWS_PER_BLOCK
+    sums = MomentSums(np.zeros(0) if one_tile else _typical_direction(x, mean))
     norms = np.empty(vocab)
     usable = np.zeros(vocab, bool)
     unit = np.empty((vocab if keep else 0, dim), np.float32)
@@ -99,8 +100,8 @@ def unit_rows(x: np.ndarray, *, center: bool = False, keep: bool = True) -> Unit
         if keep:
             unit[used : used + len(directions)] = directions
         used += len(directions)
-        sums.add(directions)
-    one_tile = 0 < vocab <= ROWS_PER_BLOCK
+        if not one_tile:
+            sums.add(directions)
     moments = moments_of_tile(directions) if one_tile else sums.result()
     return UnitRows(unit[:used], np.flatnonzero(usable), norms, _report(x, norms, used), moments)
 
@@ -184,7 +185,8 @@ def _mean_row(x: np.ndarray) -> np.ndarray:
 
 def _typical_direction(x: np.ndarray, mean: np.ndarray | None) -> np.ndarray:
     """Mean unit row [d] of an evenly spaced sample: a centre that keeps the moment sums free of cancellation."""
-    sample = x[:: max(1, len(x) // ROWS_PER_BLOCK)][:ROWS_PER_BLOCK].astype(np.float64)
+    places = np.linspace(0, len(x) - 1, min(len(x), ROWS_PER_BLOCK)).astype(np.int64)
+    sample = x[places].astype(np.float64)
     _, directions, usable = _directions(sample, mean)
     return directions[usable].mean(axis=0) if usable.any() else np.zeros(x.shape[1])
 

@@ -143,6 +143,7 @@ def cosine_spectrum(
     """
     x = np.asarray(x)
     _check(bins, neighbors, vocab_limit, block, len(x))
+    neighbors = min(neighbors, max(1, len(x[:vocab_limit]) - 1)) if neighbors else 0
     visit_pairs = bins > 0 or neighbors > 0
     rows = unit_rows(x[:vocab_limit], center=center, keep=visit_pairs)
     totals: tuple = ()

@@ -43,7 +43,7 @@ def distribution(spectrum: Spectrum, title: str) -> Figure:
     zoomed.set_ylim(bottom=0)
     zoomed.set_ylabel("density of pairs")
     zoomed.set_title(f"zoomed: mean {spectrum.mean:.4f}, std {spectrum.std:.4f}")
-    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    figure.suptitle(_safe(title), fontsize=10, x=0.01, ha="left")
     figure.legend(*zoomed.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
@@ -73,7 +73,7 @@ def norms(spectrum: Spectrum, title: str) -> Figure:
     axes.axvline(lengths.mean(), color=GREEN, linewidth=1, label=f"mean {lengths.mean():.3g}")
     axes.set_xlabel("length of a row")
     axes.set_ylabel("rows")
-    axes.set_title(f"Row lengths, {title}")
+    axes.set_title(f"Row lengths, {_safe(title)}")
     axes.legend()
     return figure
 
@@ -93,19 +93,19 @@ def hubs(spectrum: Spectrum, labels: Sequence[str], title: str, number: int = 25
     figure = new_figure(5.6, 0.8 + 0.18 * max(len(top), 5))
     axes = figure.subplots()
     axes.barh(np.arange(len(top)), spectrum.neighbors.hubness[top], color=BLUE, alpha=0.8)
-    axes.set_yticks(np.arange(len(top)), [_plain(labels[row]) for row in top])
+    axes.set_yticks(np.arange(len(top)), [f"'{_safe(labels[row])}'" for row in top])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("rows whose nearest neighbour it is")
     axes.margins(y=0.01)
-    axes.set_title(f"Most often nearest, {title}")
+    axes.set_title(f"Most often nearest, {_safe(title)}")
     return figure
 
 
-def _plain(label: str) -> str:
-    """A token as matplotlib must show it: no mathematics in dollar signs, no glyphs its font lacks."""
-    shown = "".join(c if ord(c) < 0x250 else c.encode("unicode_escape").decode() for c in label)
-    return f"'{shown}'".replace("$", r"\$")
+def _safe(text: str) -> str:
+    """Text as matplotlib must show it: no mathematics in dollar signs, no glyphs its font lacks."""
+    shown = "".join(c if ord(c) < 0x250 else c.encode("unicode_escape").decode() for c in text)
+    return shown.replace("$", r"\$")
 
 
 @house_style()
@@ -123,7 +123,7 @@ def partners(cosines: np.ndarray, title: str) -> Figure:
     axes.axvline(known.mean(), color=GREEN, linewidth=1, label=f"mean {known.mean():.3f}")
     axes.set_xlabel("cosine of a token's input and output vector")
     axes.set_ylabel("tokens")
-    axes.set_title(title)
+    axes.set_title(_safe(title))
     axes.legend()
     return figure
 
@@ -143,7 +143,7 @@ def models(points: Sequence[tuple[str, int, float]]) -> Figure:
         s=14, color=FAINT, label="published models",
     )  # fmt: skip
     for order, (name, dim, epsilon) in enumerate(points):
-        axes.scatter([dim], [epsilon], s=36, color=PALETTE[order % len(PALETTE)], label=name, zorder=3)
+        axes.scatter([dim], [epsilon], s=36, color=PALETTE[order % len(PALETTE)], label=f" {_safe(name)}", zorder=3)
     for threshold, words in ((0.2, "class 1 above"), (0.1, "class 2 below")):
         axes.axhline(threshold, color=INK, linewidth=0.8, linestyle="--")
         axes.annotate(

@@ -324,3 +324,27 @@ def test_legacy_warning_is_the_only_one(tmp_path):
     with pytest.warns(InputWarning) as caught:
         read_matrix(tmp_path / "m.bin")
     assert len(caught) == 1
+
+
+def test_a_name_hidden_behind_the_memo_is_not_run(tmp_path):
+    """The opcode scan can be misled by strings fetched from the memo; torch's weights_only loader is the floor."""
+    trace = tmp_path / "pwned"
+    command = f"touch {trace}".encode()
+
+    def text(value):
+        return b"\x8c" + bytes([len(value)]) + value
+
+    program = (
+        b"\x80\x04" + text(b"os") + b"\x94" + b"0" + text(b"system") + b"\x94" + b"0"
+        + text(b"numpy") + b"0" + text(b"x") + b"0" + b"h\x00" + b"h\x01" + b"\x93" + text(command) + b"\x85R."
+    )  # fmt: skip
+    honest, hostile = tmp_path / "honest.bin", tmp_path / "hostile.bin"
+    torch.save({"model.embed_tokens.weight": torch.ones(4, 2)}, honest)
+    with zipfile.ZipFile(honest) as source, zipfile.ZipFile(hostile, "w") as target:
+        for entry in source.infolist():
+            target.writestr(entry, program if entry.filename.endswith("data.pkl") else source.read(entry))
+    with pytest.raises(InputError):
+        read_matrix(hostile)
+    assert not trace.exists()
+    pickle.loads(program)  # the program is real: the plain loader runs it
+    assert trace.exists()
