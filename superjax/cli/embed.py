@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from absl import flags
 from absl.flags import FlagValues
 
@@ -13,7 +14,8 @@ from superjax.cli.command import Command, Context, Outcome
 from superjax.core.errors import InputError
 
 if TYPE_CHECKING:
-    from superjax.cli.embed_outcome import Analysis
+    from superjax.cli.embed_outcome import Analysis, Partners
+    from superjax.embeddings import EmbeddingMatrix, Spectrum
 
 
 MOST_BINS = 2**24
@@ -62,8 +64,11 @@ def configure(values: FlagValues) -> EmbedConfig:
     """Flags -> configuration."""
     from superjax.embeddings.names import parse_roles
 
+    checkpoints = tuple(dict.fromkeys(_absolute(given) for given in values.checkpoint if given))
+    if not checkpoints:
+        raise InputError("--checkpoint: names no path; give --checkpoint=PATH[,PATH]")
     return EmbedConfig(
-        checkpoint=tuple(dict.fromkeys(_absolute(given) for given in values.checkpoint if given)),
+        checkpoint=checkpoints,
         matrix=tuple(parse_roles(values.matrix)),
         tensor=values.tensor,
         bins=values.bins,
@@ -88,52 +93,70 @@ def run(config: EmbedConfig, context: Context) -> Outcome:
     from superjax.cli.embed_outcome import outcome
 
     analyses: list[Analysis] = []
+    pairs: list[Partners] = []
     failures: list[str] = []
     for checkpoint in config.checkpoint:
         try:
-            analyses += _analyse(checkpoint, config, context)
+            found, partners = _analyse(checkpoint, config, context)
+            analyses += found
+            pairs += partners
         except InputError as error:
             if len(config.checkpoint) == 1:
                 raise
             failures.append(str(error))
     if not analyses:
         raise InputError("; ".join(failures))
-    return outcome(analyses, failures)
+    return outcome(analyses, pairs, failures)
 
 
-def _analyse(checkpoint: str, config: EmbedConfig, context: Context) -> list[Analysis]:
-    """Spectra of one checkpoint's matrices."""
-    from superjax.cli.embed_outcome import Analysis
-    from superjax.core.mesh import row_mesh
-    from superjax.embeddings import cosine_spectrum, read_matrices, read_tokens
+def _analyse(checkpoint: str, config: EmbedConfig, context: Context) -> tuple[list[Analysis], list[Partners]]:
+    """Spectra of one checkpoint's matrices, and how they relate; the matrices themselves are not kept."""
+    from superjax.cli.embed_outcome import Analysis, Partners
+    from superjax.embeddings import partner_cosines, read_matrices, read_tokens
 
     try:
         tokens = read_tokens(checkpoint)
     except InputError as error:
         context.note(f"{error}; rows are named by number")
         tokens = None
-    found = []
-    for matrix in read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor):
-        for note in matrix.notes:
-            context.note(f"{checkpoint}: {note}")
-        limit = config.vocab_limit
-        if limit is not None and limit > matrix.vocab:
-            raise InputError(f"--vocab_limit={limit}: {matrix.tensor} has {matrix.vocab} rows; give at most that")
-        pairs_wanted = config.bins > 0 or config.neighbors > 0
-        with context.progress(f"{Path(checkpoint).name} {matrix.role}") as on_progress:
-            spectrum = cosine_spectrum(
-                matrix.array, bins=config.bins, center=config.center, neighbors=config.neighbors, vocab_limit=limit,
-                mesh=row_mesh(context.devices) if pairs_wanted else None, block=config.block,
-                precision=context.precision, on_progress=on_progress,
-            )  # fmt: skip
-        if not spectrum.pairs:
-            raise InputError(
-                f"{checkpoint}: {matrix.tensor} has {spectrum.rows.used} usable rows of {spectrum.rows.vocab}; "
-                "give a matrix with at least two"
-            )
-        whole = cosine_spectrum(matrix.array, bins=0, center=config.center) if limit is not None else None
-        found.append(Analysis(checkpoint, matrix, spectrum, tokens, whole))
-    return found
+    matrices = read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor)
+    found = [Analysis.of(checkpoint, m, *_spectra(checkpoint, m, config, context), tokens) for m in matrices]
+    if len(matrices) < 2:
+        return found, []
+    one, other = matrices
+    if one.dim != other.dim:
+        context.note(f"{checkpoint}: rows of {one.dim} and of {other.dim} elements have no cosine with each other")
+        return found, []
+    limit = config.vocab_limit
+    cosines = partner_cosines(one.array[:limit], other.array[:limit])
+    return found, [Partners(found[0].name, checkpoint, cosines)] if np.isfinite(cosines).any() else []
+
+
+def _spectra(
+    checkpoint: str, matrix: EmbeddingMatrix, config: EmbedConfig, context: Context
+) -> tuple[Spectrum, Spectrum | None]:
+    """The matrix's spectrum, and under a vocabulary limit also that of all rows (moments alone)."""
+    from superjax.core.mesh import row_mesh
+    from superjax.embeddings import cosine_spectrum
+
+    for note in matrix.notes:
+        context.note(f"{checkpoint}: {note}")
+    limit = config.vocab_limit
+    if limit is not None and limit > matrix.vocab:
+        raise InputError(f"--vocab_limit={limit}: {matrix.tensor} has {matrix.vocab} rows; give at most that")
+    pairs_wanted = config.bins > 0 or config.neighbors > 0
+    with context.progress(f"{Path(checkpoint).name} {matrix.role}") as on_progress:
+        spectrum = cosine_spectrum(
+            matrix.array, bins=config.bins, center=config.center, neighbors=config.neighbors, vocab_limit=limit,
+            mesh=row_mesh(context.devices) if pairs_wanted else None, block=config.block,
+            precision=context.precision, on_progress=on_progress,
+        )  # fmt: skip
+    if not spectrum.pairs:
+        raise InputError(
+            f"{checkpoint}: {matrix.tensor} has {spectrum.rows.used} usable rows of {spectrum.rows.vocab}; "
+            "give a matrix with at least two"
+        )
+    return spectrum, cosine_spectrum(matrix.array, bins=0, center=config.center) if limit is not None else None
 
 
 COMMAND = Command(

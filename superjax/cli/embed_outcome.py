@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from superjax.cli.capacity import format_count
 from superjax.cli.command import Outcome
 from superjax.cli.tables import Column
-from superjax.embeddings import EmbeddingMatrix, Spectrum, Verdict, judge, partner_cosines, readable
+from superjax.embeddings import EmbeddingMatrix, Spectrum, Verdict, judge, readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,13 +39,32 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Analysis:
-    """One matrix, its spectrum, and the tokens of its rows where they are known."""
+    """What is known of one matrix, its spectrum, and the tokens of its rows where they are known."""
 
     checkpoint: str
-    matrix: EmbeddingMatrix
+    tensor: str
+    role: str
+    vocab: int
+    dtype: str
+    format: str
+    tied: bool | None
+    tie_note: str
     spectrum: Spectrum
-    tokens: list[str] | None
     unlimited: Spectrum | None
+    tokens: list[str] | None
+
+    @classmethod
+    def of(
+        cls,
+        checkpoint: str,
+        m: EmbeddingMatrix,
+        spectrum: Spectrum,
+        unlimited: Spectrum | None,
+        tokens: list[str] | None,
+    ) -> Analysis:
+        """The same of a matrix `m`, whose array is not kept."""
+        facts = (m.tensor, m.role, m.vocab, m.dtype, m.format, m.tied, m.tie_note)
+        return cls(checkpoint, *facts, spectrum, unlimited, tokens)
 
     @property
     def name(self) -> str:
@@ -59,26 +77,25 @@ class Analysis:
 
     @property
     def title(self) -> str:
-        return f"{self.name}: {self.matrix.tensor}"
+        return f"{self.name}: {self.tensor}"
 
     @property
     def verdict(self) -> Verdict:
-        return judge(self.spectrum.dim, self.spectrum.epsilon, self.spectrum.rows.vocab, self.matrix.tied)
+        return judge(self.spectrum.dim, self.spectrum.epsilon, self.spectrum.rows.vocab, self.tied)
 
     @property
     def labels(self) -> list[str]:
         """[V] each row's token, or its number where there is none."""
-        names = [readable(token) for token in (self.tokens or [])[: self.matrix.vocab]]
-        return names + [str(row) for row in range(len(names), self.matrix.vocab)]
+        names = [readable(token) for token in (self.tokens or [])[: self.vocab]]
+        return names + [str(row) for row in range(len(names), self.vocab)]
 
 
-def outcome(analyses: Sequence[Analysis], failures: Sequence[str]) -> Outcome:
+def outcome(analyses: Sequence[Analysis], pairs: Sequence[Partners], failures: Sequence[str]) -> Outcome:
     """Everything about the analyses that is printed and saved."""
     matrices = [_describe(analysis) for analysis in analyses]
-    pairs = list(_partners(analyses))
     arrays = {key: value for number, a in enumerate(analyses) for key, value in _arrays(number, a)}
     return Outcome(
-        rows=[{"model": a.name, "matrix": a.matrix.role, **found} for a, found in zip(analyses, matrices, strict=True)],
+        rows=[{"model": a.name, "matrix": a.role, **found} for a, found in zip(analyses, matrices, strict=True)],
         columns=COLUMNS,
         summary={"matrices": matrices, "partners": [pair.summary() for pair in pairs]},
         arrays=arrays | {f"partner_cosines_{number}": pair.cosines for number, pair in enumerate(pairs)},
@@ -108,28 +125,18 @@ class Partners:
         )
 
 
-def _partners(analyses: Sequence[Analysis]) -> Iterator[Partners]:
-    for one, other in pairwise(analyses):
-        both = {one.matrix.role, other.matrix.role} == {"input", "output"}
-        if one.checkpoint == other.checkpoint and both and one.spectrum.dim == other.spectrum.dim:
-            limit = min(one.spectrum.rows.vocab, other.spectrum.rows.vocab)
-            cosines = partner_cosines(one.matrix.array[:limit], other.matrix.array[:limit])
-            if np.isfinite(cosines).any():
-                yield Partners(one.name, one.checkpoint, cosines)
-
-
 def _describe(analysis: Analysis) -> dict[str, Any]:
     """A matrix's entry in `summary.json`."""
-    matrix, spectrum, rows = analysis.matrix, analysis.spectrum, analysis.spectrum.rows
+    spectrum, rows = analysis.spectrum, analysis.spectrum.rows
     verdict = analysis.verdict
     return {
         "checkpoint": analysis.checkpoint,
-        "tensor": matrix.tensor,
-        "role": matrix.role,
-        "vocab": matrix.vocab,
+        "tensor": analysis.tensor,
+        "role": analysis.role,
+        "vocab": analysis.vocab,
         "dim": spectrum.dim,
-        "dtype": matrix.dtype,
-        "tied": matrix.tied,
+        "dtype": analysis.dtype,
+        "tied": analysis.tied,
         "rows_used": rows.used,
         "rows_zero": rows.zero,
         "rows_nonfinite": rows.nonfinite,
@@ -153,9 +160,9 @@ def _describe(analysis: Analysis) -> dict[str, Any]:
         "min_cosine": spectrum.min_cosine,
         "max_cosine": spectrum.max_cosine,
         "centered": spectrum.centered,
-        "vocab_limit": rows.vocab if rows.vocab < matrix.vocab else None,
+        "vocab_limit": rows.vocab if rows.vocab < analysis.vocab else None,
         "quantiles": _quantiles(spectrum),
-        "format": matrix.format,
+        "format": analysis.format,
     }
 
 
@@ -205,16 +212,17 @@ def _figures(analyses: Sequence[Analysis], pairs: Sequence[Partners]) -> dict[st
     for number, pair in enumerate(pairs):
         figures[f"partners_{number}"] = partial(draw.partners, pair.cosines, pair.name)
     if len(analyses) > 1:
-        points = [(f"{a.name} ({a.matrix.role})", a.spectrum.dim, a.spectrum.epsilon) for a in analyses]
+        points = [(f"{a.name} ({a.role})", a.spectrum.dim, a.spectrum.epsilon) for a in analyses]
         figures["dimension_against_epsilon"] = partial(draw.models, points)
     return figures
 
 
 def _sentences(analysis: Analysis) -> Iterator[str]:
     """What the numbers mean, one line each."""
-    matrix, spectrum, rows = analysis.matrix, analysis.spectrum, analysis.spectrum.rows
-    tied = {True: "tied to the output", False: "not tied", None: "tying unknown"}[matrix.tied]
-    yield f"\n{analysis.name}: {matrix.tensor}, {matrix.dtype}, {tied}{', mean row subtracted' * spectrum.centered}"
+    spectrum, rows = analysis.spectrum, analysis.spectrum.rows
+    unknown = analysis.tie_note or "tying unknown"
+    tied = {True: "tied to the output", False: "not tied", None: unknown}[analysis.tied]
+    yield f"\n{analysis.name}: {analysis.tensor}, {analysis.dtype}, {tied}{', mean row subtracted' * spectrum.centered}"
     yield (
         f"  {spectrum.pairs:,} pairs of {rows.used:,} rows; left out: {rows.zero:,} zero, {rows.nonfinite:,} not "
         f"finite; {rows.duplicate:,} equal to an earlier row"
@@ -248,14 +256,16 @@ def _capacity_sentences(verdict: Verdict) -> Iterator[str]:
     if found.capacity is None:
         yield f"  class {found.label}: epsilon above 0.2, where a capacity means nothing; --center may lower it"
         return
+    if verdict.bracket is None:
+        yield f"  class {found.label}: at an epsilon of 0 or below at most d = {found.capacity:,.0f} directions fit"
+        return
     beyond = ", outside the range it was fitted on" if found.extrapolated else ""
     yield f"  class {found.label}: capacity {found.capacity:.3g} directions at epsilon by the full law{beyond}"
-    if verdict.bracket is not None:
-        bracket = verdict.bracket
-        yield (
-            f"  bracket: {format_count(bracket.log10_constructed, bracket.constructed)} can be built "
-            f"({bracket.construction.name}), more than {format_count(bracket.log10_bound)} are impossible "
-            f"({bracket.bound_name}); `superjax capacity --d={bracket.d} --epsilon={bracket.epsilon:.5g}` says more"
-        )
+    bracket = verdict.bracket
+    yield (
+        f"  bracket: {format_count(bracket.log10_constructed, bracket.constructed)} can be built "
+        f"({bracket.construction.name}), more than {format_count(bracket.log10_bound)} are impossible "
+        f"({bracket.bound_name}); `superjax capacity --d={bracket.d} --epsilon={bracket.epsilon:.5g}` says more"
+    )
     if verdict.vocabulary is not None:
         yield f"  the vocabulary takes {verdict.vocabulary:,} of them, which leaves {verdict.remaining:.3g}"

@@ -93,6 +93,7 @@ def parse(name: str, command: Command[Any], arguments: Sequence[str]) -> FlagVal
     values = defined.values
     values.set_gnu_getopt(True)  # flags may follow a stray argument, which is then the thing to complain about
     help_hint = f"`superjax {name} --help` lists them"
+    _refuse_repeats(values, arguments)
     try:
         _, *stray = values(["superjax", *arguments])
     except flags.UnrecognizedFlagError as error:
@@ -109,6 +110,14 @@ def parse(name: str, command: Command[Any], arguments: Sequence[str]) -> FlagVal
         if not values[flag].value:
             raise InputError(f"--{flag}: missing; give superjax {name} --{flag}={placeholder(values, flag)}")
     return values
+
+
+def _refuse_repeats(values: FlagValues, arguments: Sequence[str]) -> None:
+    """A flag given twice would silently lose its first value, and with it half of a grid or of a list of files."""
+    given = [match[1] for argument in arguments if (match := re.match(r"--?(\w+)", argument))]
+    for flag in given:
+        if given.count(flag) > 1 and flag in values and not values[flag].boolean:
+            raise InputError(f"--{flag}: given twice; give it once, several values with commas between them")
 
 
 def _bad_value(values: FlagValues, complaint: str, name: str) -> str:

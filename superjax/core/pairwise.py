@@ -23,7 +23,7 @@ from jax import lax
 from jax.sharding import Mesh
 
 from superjax.core import mesh as meshes
-from superjax.core.schedule import Schedule, fit_block, parts, ring_schedules, tiles_per_dispatch
+from superjax.core.schedule import Schedule, fit_block, longest, parts, ring_regions, tiles_per_dispatch, whole
 
 Tree = Any
 Precision = lax.Precision | str
@@ -123,7 +123,7 @@ def reduce_pairs(
     if len(x) % block:
         raise ValueError(f"{len(x)} rows do not divide by block {block}; pad the rows and pass count")
     real = jnp.int32(len(x) if count is None else count)
-    schedule = ring_schedules(len(x), len(x), 1, block)[0]
+    schedule = whole(ring_regions(len(x), len(x), 1, block)[0])
     meeting = _Meeting(x, x, jnp.int32(0), jnp.int32(0), real)
     state = _visit(reducer, meeting, schedule.tiles[0], int(schedule.live[0]), _start(reducer, x), block, precision)
     return state.totals, reducer.merge_rows(state.home, state.visitor)
@@ -157,7 +157,7 @@ def reduce_pairs_in_ring(
     if len(x) % block:
         raise ValueError(f"a shard of {len(x)} rows does not divide by block {block}; pad the rows and pass count")
     here = lax.axis_index(meshes.ROWS)
-    schedules = ring_schedules(count, len(x), devices, block)
+    schedules = [whole(regions) for regions in ring_regions(count, len(x), devices, block)]
     visitor, state = x, _start(reducer, x)
     for step, (tiles, live) in enumerate(schedules):
         if step:
@@ -209,17 +209,17 @@ def stream_pairs(
     count, devices = len(matrix), mesh.size
     block = fit_block(block, count, mesh)
     home = meshes.shard_rows(meshes.pad_rows(matrix, devices * block), mesh)
-    schedules = ring_schedules(count, len(home) // devices, devices, block)
-    length = tiles_per_dispatch(block, matrix.shape[1], devices, max(s.tiles.shape[1] for s in schedules))
+    steps = ring_regions(count, len(home) // devices, devices, block)
+    length = tiles_per_dispatch(block, matrix.shape[1], devices, max(longest(regions) for regions in steps))
     settings = {"mesh": mesh, "block": block, "precision": lax.Precision(precision)}
 
     totals = _widen(jax.tree.map(np.asarray, reducer.empty()))
     home_rows, visitor, visitor_rows = _begin(home, reducer, mesh=mesh), home, _begin(home, reducer, mesh=mesh)
-    done, in_all = 0, sum(int(s.live.max()) for s in schedules)
-    for step, schedule in enumerate(schedules):
+    done, in_all = 0, sum(longest(regions) for regions in steps)
+    for step, regions in enumerate(steps):
         if step:
             visitor, visitor_rows = _move((visitor, visitor_rows), by=1, mesh=mesh)
-        for part in parts(schedule, length):
+        for part in parts(regions, length):
             on_mesh = Schedule(*(meshes.shard_rows(np.asarray(leaf), mesh) for leaf in part))
             place = meshes.replicate((np.int32(step), np.int32(count)), mesh)
             new, home_rows, visitor_rows = _dispatch(
@@ -229,7 +229,7 @@ def stream_pairs(
             done += int(part.live.max())
             if on_progress is not None:
                 on_progress(done, in_all)
-    values = _finish(home_rows, _move(visitor_rows, by=1 - len(schedules), mesh=mesh), reducer)
+    values = _finish(home_rows, _move(visitor_rows, by=1 - len(steps), mesh=mesh), reducer)
     return totals, jax.tree.map(lambda leaf: leaf[:count], meshes.to_host(values))
 
 

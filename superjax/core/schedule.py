@@ -16,8 +16,12 @@ FLOPS_PER_DISPATCH = 2**38
 """Work of one device in one compiled call: about a second on two CPU cores, so progress moves and Ctrl-C answers."""
 
 
+TILES_PER_DISPATCH = 2**20
+"""Tiles of one device in one compiled call, however small they are: the list of them then takes at most 8 MiB."""
+
+
 class Schedule(NamedTuple):
-    """Which tiles each of N devices computes during one step of the ring.
+    """Which tiles each of N devices computes, in one compiled call.
 
     Attributes:
         tiles: [N, T, 2] int32, (block of home rows, block of visiting rows); the first `live[p]` of row p count.
@@ -26,6 +30,47 @@ class Schedule(NamedTuple):
 
     tiles: np.ndarray | jax.Array
     live: np.ndarray | jax.Array
+
+
+class Region(NamedTuple):
+    """All the tiles of one device during one step of the ring: a rectangle of blocks, or what lies on and above its
+    diagonal.
+
+    Attributes:
+        left: blocks of home rows, a range.
+        right: blocks of visiting rows, a range.
+        upper: whether only tiles with left <= right count, as where a shard meets itself.
+    """
+
+    left: range
+    right: range
+    upper: bool
+
+    @property
+    def size(self) -> int:
+        """How many tiles it has."""
+        return int(self._starts()[-1])
+
+    def tiles(self, start: int, stop: int) -> np.ndarray:
+        """Tiles `start ... stop`, row by row: [n, 2] int32.
+
+        Example:
+            >>> Region(range(3), range(3), upper=True).tiles(2, 9).tolist()
+            [[0, 2], [1, 1], [1, 2], [2, 2]]
+        """
+        starts = self._starts()
+        number = np.arange(start, min(stop, int(starts[-1])))
+        row = np.searchsorted(starts, number, side="right") - 1
+        first = row if self.upper else 0
+        columns = number - starts[row] + first
+        return np.stack([self.left.start + row, self.right.start + columns], axis=-1).astype(np.int32)
+
+    def _starts(self) -> np.ndarray:
+        """The number of the first tile of every row of blocks, then of all tiles, int64."""
+        lengths = np.full(len(self.left), len(self.right), np.int64)
+        if self.upper:
+            lengths -= np.arange(len(self.left))
+        return np.concatenate([[0], np.cumsum(np.maximum(lengths, 0))]).astype(np.int64)
 
 
 def fit_block(block: int | None, count: int, mesh: Mesh) -> int:
@@ -46,7 +91,7 @@ def fit_block(block: int | None, count: int, mesh: Mesh) -> int:
     return min(block, shard, int((PAIRS_PER_DISPATCH / mesh.size) ** 0.5))
 
 
-def ring_schedules(count: int, shard: int, devices: int, block: int) -> list[Schedule]:
+def ring_regions(count: int, shard: int, devices: int, block: int) -> list[list[Region]]:
     """The tiles of every ring step: `count` real rows in `devices` shards of `shard` rows, tiles of `block` rows.
 
     Step 0 is each shard with itself (upper triangle); at step s device p meets shard p + s. Tiles without a real
@@ -54,47 +99,53 @@ def ring_schedules(count: int, shard: int, devices: int, block: int) -> list[Sch
     does half of their tiles.
 
     Returns:
-        One `Schedule` for each of the N // 2 + 1 steps.
+        For each of the N // 2 + 1 steps, the `Region` of every device.
 
     Example:
-        >>> [s.live.tolist() for s in ring_schedules(count=8, shard=2, devices=4, block=1)]
+        >>> [[region.size for region in step] for step in ring_regions(count=8, shard=2, devices=4, block=1)]
         [[3, 3, 3, 3], [4, 4, 4, 4], [2, 2, 2, 2]]
     """
-    schedules = []
-    for step in range(devices // 2 + 1):
-        shared = step > 0 and 2 * step == devices
-        per_device = []
-        for place in range(devices):
-            blocks = _real_blocks(count, place, shard, block)
-            other = _real_blocks(count, (place + step) % devices, shard, block)
-            left, right = np.meshgrid(np.arange(blocks), np.arange(other), indexing="ij")
-            keep = left <= right if step == 0 else np.full(left.shape, True)
-            if shared:
-                keep = left < (blocks + 1) // 2 if place < step else right >= (other + 1) // 2
-            per_device.append(np.stack([left[keep], right[keep]], axis=-1).astype(np.int32))
-        live = np.array([len(tiles) for tiles in per_device], np.int32)
-        tiles = np.zeros((devices, max(1, int(live.max())), 2), np.int32)
-        for row, device_tiles in zip(tiles, per_device, strict=True):
-            row[: len(device_tiles)] = device_tiles
-        schedules.append(Schedule(tiles, live))
-    return schedules
 
+    def blocks(place: int) -> int:
+        return -(-min(max(count - place * shard, 0), shard) // block)
 
-def _real_blocks(count: int, place: int, shard: int, block: int) -> int:
-    """How many blocks of the shard at `place` hold a real row."""
-    return -(-min(max(count - place * shard, 0), shard) // block)
+    def region(step: int, place: int) -> Region:
+        left, right = range(blocks(place)), range(blocks((place + step) % devices))
+        if step > 0 and 2 * step == devices:
+            left, right = (left[: -(-len(left) // 2)], right) if place < step else (left, right[-(-len(right) // 2) :])
+        return Region(left, right, upper=step == 0)
+
+    return [[region(step, place) for place in range(devices)] for step in range(devices // 2 + 1)]
 
 
 def tiles_per_dispatch(block: int, dim: int, devices: int, most: int) -> int:
     """Tiles of one compiled call on one device: bounded by the count, by the work, and by what there is (`most`)."""
     by_count = PAIRS_PER_DISPATCH // (devices * block**2)
     by_work = FLOPS_PER_DISPATCH // (2 * block**2 * max(dim, 64))
-    return max(1, min(by_count, by_work, most))
+    return max(1, min(by_count, by_work, TILES_PER_DISPATCH, most))
 
 
-def parts(schedule: Schedule, length: int) -> Iterator[Schedule]:
-    """`schedule` in parts of one static length, so that all of them run in one compiled program."""
-    for start in range(0, int(schedule.live.max()), length):
-        tiles = schedule.tiles[:, start : start + length]
-        short = length - tiles.shape[1]
-        yield Schedule(np.pad(tiles, ((0, 0), (0, short), (0, 0))), np.clip(schedule.live - start, 0, length))
+def longest(regions: list[Region]) -> int:
+    """Tiles of the device that has most of them."""
+    return max(region.size for region in regions)
+
+
+def whole(regions: list[Region]) -> Schedule:
+    """All tiles of one ring step in one `Schedule`: for engines whose tiles are few."""
+    return _part(regions, 0, max(1, longest(regions)))
+
+
+def parts(regions: list[Region], length: int) -> Iterator[Schedule]:
+    """The tiles of one ring step in parts of one static length, so that all of them run in one compiled program."""
+    for start in range(0, longest(regions), length):
+        yield _part(regions, start, length)
+
+
+def _part(regions: list[Region], start: int, length: int) -> Schedule:
+    tiles = np.zeros((len(regions), length, 2), np.int32)
+    live = np.zeros(len(regions), np.int32)
+    for place, region in enumerate(regions):
+        found = region.tiles(start, start + length)
+        tiles[place, : len(found)] = found
+        live[place] = len(found)
+    return Schedule(tiles, live)

@@ -25,6 +25,7 @@ class EmbeddingMatrix:
         dtype: kind it is stored in, as text: "BF16", "F32", "Q4_1", ...
         tied: whether input and output embedding are one matrix; None where the other one cannot be known, and for a
             tensor chosen by name.
+        tie_note: why `tied` is None, empty where it is not, or nothing more is known.
         path: the checkpoint as given.
         file: the file that holds the tensor.
         format: "safetensors", "pytorch", "pytorch-legacy", "sharded safetensors", "sharded bin", "npy", "npz", "gguf".
@@ -46,6 +47,7 @@ class EmbeddingMatrix:
     config_width: int | None = None
     transposed: bool = False
     notes: tuple[str, ...] = ()
+    tie_note: str = ""
 
     @property
     def vocab(self) -> int:
@@ -145,7 +147,6 @@ def list_tensors(path: str | Path) -> tuple[TensorInfo, ...]:
 
 def _described(path: Path, selection: Selection, selected: Selected) -> EmbeddingMatrix:
     stored, source, config = selected.stored, selection.source, selection.config
-    notes = (*source.notes, *stored.notes, selected.tie.note)
     return EmbeddingMatrix(
         array=selected.array,
         tensor=stored.name,
@@ -158,5 +159,6 @@ def _described(path: Path, selection: Selection, selected: Selected) -> Embeddin
         config_vocab=config.vocab,
         config_width=config.width,
         transposed=stored.transposed,
-        notes=tuple(note for note in notes if note),
+        notes=(*source.notes, *stored.notes),
+        tie_note=selected.tie.note,
     )

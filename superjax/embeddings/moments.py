@@ -27,17 +27,33 @@ class CosineMoments:
         return self.mean**2 + self.std**2
 
 
-def moments_of_tile(unit: np.ndarray) -> CosineMoments:
-    """The moments from the cosines themselves, for rows [B, d] few enough to be one tile; float64.
+def moments_of_few(unit: np.ndarray, block: int = 1024) -> CosineMoments:
+    """The moments from the cosines themselves, tile by tile in float64: V^2 d / 2 work, for V < d less than V d^2.
+
+    Args:
+        unit: [V, d] float64 unit rows.
+        block: rows in a tile.
 
     Example:
-        >>> moments_of_tile(np.eye(3))
+        >>> moments_of_few(np.eye(3))
         CosineMoments(pairs=3, mean=0.0, std=0.0)
     """
-    cosines = (unit @ unit.T)[np.triu_indices(len(unit), 1)]
-    if not len(cosines):
+    pairs, mean, squares = 0, 0.0, 0.0
+    for start in range(0, len(unit), block):
+        left = unit[start : start + block]
+        for other in range(start, len(unit), block):
+            cosines = left @ unit[other : other + block].T
+            met = cosines[np.triu_indices(len(left), 1)] if other == start else cosines.ravel()
+            if not len(met):
+                continue
+            there = met.mean()
+            share = len(met) / (pairs + len(met))
+            squares += ((met - there) ** 2).sum() + (there - mean) ** 2 * pairs * share
+            mean += (there - mean) * share
+            pairs += len(met)
+    if not pairs:
         return CosineMoments(0, float("nan"), float("nan"))
-    return CosineMoments(len(cosines), float(cosines.mean()), float(cosines.std()))
+    return CosineMoments(pairs, float(mean), float(np.sqrt(squares / pairs)))
 
 
 class MomentSums:

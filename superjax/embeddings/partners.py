@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superjax.core.errors import InputError
-from superjax.embeddings.rows import unit_rows
+from superjax.embeddings.rows import directions_of, float64_blocks
 
 
 def partner_cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -29,8 +29,10 @@ def partner_cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         raise InputError(f"the input rows have {x.shape[1]} elements and the output rows {y.shape[1]}; they must agree")
     vocab = min(len(x), len(y))
     cosines = np.full(vocab, np.nan)
-    left, right = unit_rows(x[:vocab]), unit_rows(y[:vocab])
-    both, in_left, in_right = np.intersect1d(left.kept, right.kept, return_indices=True)
-    products = np.einsum("vd,vd->v", left.unit[in_left], right.unit[in_right], dtype=np.float64)
-    cosines[both] = np.clip(products, -1, 1)
+    for (start, left), (_, right) in zip(float64_blocks(x[:vocab]), float64_blocks(y[:vocab]), strict=True):
+        _, one, usable = directions_of(left)
+        _, other, usable_too = directions_of(right)
+        with np.errstate(invalid="ignore"):
+            products = np.clip(np.einsum("vd,vd->v", one, other), -1, 1)
+        cosines[start : start + len(left)] = np.where(usable & usable_too, products, np.nan)
     return cosines

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superjax.core.errors import InputError
-from superjax.embeddings.moments import CosineMoments, MomentSums, moments_of_tile
+from superjax.embeddings.moments import CosineMoments, MomentSums, moments_of_few
 
 ROWS_PER_BLOCK = 1024
 """Rows upcast to float64 at a time: small enough for a cache, large enough for a matrix product."""
@@ -85,14 +85,14 @@ def unit_rows(x: np.ndarray, *, center: bool = False, keep: bool = True) -> Unit
     x = _matrix(x)
     vocab, dim = x.shape
     mean = _mean_row(x) if center else None
-    one_tile = 0 < vocab <= ROWS_PER_BLOCK
-    sums = MomentSums(np.zeros(0) if one_tile else _typical_direction(x, mean))
+    sums = None if vocab <= max(dim, ROWS_PER_BLOCK) else MomentSums(_typical_direction(x, mean))
+    few: list[np.ndarray] = [np.empty((0, dim))]
     norms = np.empty(vocab)
     usable = np.zeros(vocab, bool)
     unit = np.empty((vocab if keep else 0, dim), np.float32)
     used = 0
-    for start, rows in _blocks(x):
-        lengths, directions, usable_here = _directions(rows, mean)
+    for start, rows in float64_blocks(x):
+        lengths, directions, usable_here = directions_of(rows, mean)
         norms[start : start + len(rows)] = lengths
         usable[start : start + len(rows)] = usable_here
         if not usable_here.all():
@@ -100,9 +100,11 @@ def unit_rows(x: np.ndarray, *, center: bool = False, keep: bool = True) -> Unit
         if keep:
             unit[used : used + len(directions)] = directions
         used += len(directions)
-        if not one_tile:
+        if sums is None:
+            few.append(directions)
+        else:
             sums.add(directions)
-    moments = moments_of_tile(directions) if one_tile else sums.result()
+    moments = moments_of_few(np.concatenate(few), ROWS_PER_BLOCK) if sums is None else sums.result()
     return UnitRows(unit[:used], np.flatnonzero(usable), norms, _report(x, norms, used), moments)
 
 
@@ -115,7 +117,7 @@ def count_duplicates(x: np.ndarray) -> int:
     """
     weights = np.random.default_rng(0).integers(1, 2**63, size=x.shape[1], dtype=np.uint64) | np.uint64(1)
     prints = np.empty(len(x), np.uint64)
-    for start, rows in _blocks(x):
+    for start, rows in float64_blocks(x):
         prints[start : start + len(rows)] = (rows + 0.0).view(np.uint64) @ weights
     order = np.argsort(prints, kind="stable")
     ordered = prints[order]
@@ -138,7 +140,7 @@ def _matrix(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def _blocks(x: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def float64_blocks(x: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """(first row, float64 copy) of each block of rows."""
     for start in range(0, len(x), ROWS_PER_BLOCK):
         yield start, x[start : start + ROWS_PER_BLOCK].astype(np.float64)
@@ -157,7 +159,7 @@ def _lengths(rows: np.ndarray) -> np.ndarray:
     return lengths
 
 
-def _directions(rows: np.ndarray, mean: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def directions_of(rows: np.ndarray, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lengths as given [B], unit rows after centring [B, d], and which of them can be used [B]."""
     lengths = _lengths(rows)
     finite = np.isfinite(lengths)
@@ -176,7 +178,7 @@ def _directions(rows: np.ndarray, mean: np.ndarray | None) -> tuple[np.ndarray, 
 def _mean_row(x: np.ndarray) -> np.ndarray:
     """Mean of the finite rows, [d] float64."""
     total, finite_rows = np.zeros(x.shape[1]), 0
-    for _, rows in _blocks(x):
+    for _, rows in float64_blocks(x):
         finite = np.isfinite(_lengths(rows))
         total += rows[finite].sum(axis=0)
         finite_rows += int(finite.sum())
@@ -187,7 +189,7 @@ def _typical_direction(x: np.ndarray, mean: np.ndarray | None) -> np.ndarray:
     """Mean unit row [d] of an evenly spaced sample: a centre that keeps the moment sums free of cancellation."""
     places = np.linspace(0, len(x) - 1, min(len(x), ROWS_PER_BLOCK)).astype(np.int64)
     sample = x[places].astype(np.float64)
-    _, directions, usable = _directions(sample, mean)
+    _, directions, usable = directions_of(sample, mean)
     return directions[usable].mean(axis=0) if usable.any() else np.zeros(x.shape[1])
 
 

@@ -105,7 +105,7 @@ def stored_matrix(
         )
     stored = (shape[0], shape[1])
     scale, notes = find_scale(source, name, stored, config) if info.dtype.startswith("F8") else (None, ())
-    transposed = _lies_transposed(where, name, stored, config.vocab, partner)
+    transposed = _lies_transposed(where, name, stored, config, partner)
     if transposed:
         notes = (*notes, f"{name} is stored as [d, V] = {list(stored)}; it was transposed")
     width = stored[0] if transposed else stored[1]
@@ -115,14 +115,19 @@ def stored_matrix(
 
 
 def _lies_transposed(
-    where: str, name: str, stored: tuple[int, int], vocab: int | None, partner: tuple[int, int] | None
+    where: str, name: str, stored: tuple[int, int], config: ModelConfig, partner: tuple[int, int] | None
 ) -> bool:
     """Whether the second axis is the vocabulary: by the vocabulary's size, else by the other matrix, else by name."""
     by_name = stored_transposed(name)
     if stored[0] == stored[1]:
         return by_name
-    if vocab in stored:
-        return stored[1] == vocab
+    if config.vocab in stored:
+        if config.vocab == config.width:
+            raise InputError(
+                f"{where} has shape {list(stored)}, and its configuration gives {config.vocab} as vocabulary and "
+                "as width: no telling which axis is the vocabulary; correct or remove config.json"
+            )
+        return stored[1] == config.vocab
     if not by_name:
         return False
     if partner is not None and partner[1] in stored:

@@ -69,7 +69,12 @@ def norms(spectrum: Spectrum, title: str) -> Figure:
     figure = new_figure(5.2, 3.2)
     axes = figure.subplots()
     lengths = spectrum.norms[np.isfinite(spectrum.norms)]
-    axes.hist(lengths, bins=min(200, max(10, len(lengths) // 50)), color=BLUE, alpha=0.8)
+    # Rows of one length, as unit rows are, differ by rounding alone: too little for bins of a finite size.
+    least = 1e-6 * lengths.max() or 1.0
+    spread = (
+        (lengths.min(), lengths.max()) if np.ptp(lengths) > least else (lengths.min() - least, lengths.max() + least)
+    )
+    axes.hist(lengths, bins=min(200, max(10, len(lengths) // 50)), range=spread, color=BLUE, alpha=0.8)
     axes.axvline(lengths.mean(), color=GREEN, linewidth=1, label=f"mean {lengths.mean():.3g}")
     axes.set_xlabel("length of a row")
     axes.set_ylabel("rows")

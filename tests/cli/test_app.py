@@ -216,7 +216,8 @@ class TestRunFolder:
         main(["count", "--word=a", "--out=r"])
         before = contents(tmp_path / "r")
         capsys.readouterr()
-        assert main(["count", "--word=a", "--out=r", *other.split()]) == 2
+        given = other.split() if "--word" in other else ["--word=a", *other.split()]
+        assert main(["count", "--out=r", *given]) == 2
         assert said in complaint(capsys)
         assert contents(tmp_path / "r") == before
 

@@ -14,7 +14,7 @@ from jax.extend.core import jaxprs_in_params
 from superjax.core import mesh as meshes
 from superjax.core.pairwise import _dispatch, reduce_pairs, reduce_pairs_in_ring, stream_pairs
 from superjax.core.reducers import Extremes, Histogram, Moments, Nearest, Together
-from superjax.core.schedule import fit_block, ring_schedules
+from superjax.core.schedule import fit_block, ring_regions, whole
 from tests import oracles
 
 DEVICES = [1, 2, 3, 8]
@@ -242,7 +242,8 @@ def test_the_compiled_ring_moves_one_shard_and_gathers_no_rows():
     rows, dim, block = 8 * 256, 32, 64
     mesh = mesh_of(8)
     x = meshes.shard_rows(random_rows(rows, dim), mesh)
-    schedule = jax.tree.map(lambda leaf: meshes.shard_rows(leaf, mesh), ring_schedules(rows, rows // 8, 8, block)[1])
+    regions = ring_regions(rows, rows // 8, 8, block)[1]
+    schedule = jax.tree.map(lambda leaf: meshes.shard_rows(leaf, mesh), whole(regions))
     place = meshes.replicate((np.int32(1), np.int32(rows)), mesh)
     text = (
         _dispatch.lower(

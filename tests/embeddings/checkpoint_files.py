@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from safetensors.torch import save_file
 
 from superjax.core.errors import InputError
-from superjax.embeddings.checkpoint import read_matrix
+from superjax.embeddings.checkpoint import EmbeddingMatrix, read_matrix
 
 
 def matrix(rows: int = 50, columns: int = 8, seed: int = 0) -> torch.Tensor:
@@ -88,3 +89,20 @@ class RunsCommand:
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return os.system, (f"touch {self.trace}",)
+
+
+def same(found: EmbeddingMatrix, expected: Any) -> None:
+    """The matrix that was read has these values, bit for bit."""
+    expected = np.asarray(expected)
+    assert found.array.dtype == expected.dtype
+    assert found.array.flags.c_contiguous
+    np.testing.assert_array_equal(found.array.view(np.uint8), np.ascontiguousarray(expected).view(np.uint8))
+
+
+def refused(path: Path, says: str) -> None:
+    """The file is refused with one line that names it."""
+    with pytest.raises(InputError, match=says) as caught:
+        read_matrix(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert ";" in str(caught.value)  # cause; remedy

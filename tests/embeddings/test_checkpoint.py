@@ -12,14 +12,9 @@ import torch
 from superjax.core.errors import InputError, InputWarning
 from superjax.embeddings.checkpoint import list_tensors, read_matrices, read_matrix
 from superjax.embeddings.model_config import TIES_BY_DEFAULT
-from tests.embeddings.checkpoint_files import matrix, write_config, write_folder, write_shards
+from tests.embeddings.checkpoint_files import matrix, same, write_config, write_folder, write_shards
 
 E, U = matrix(seed=1), matrix(seed=2)
-
-
-def same(found, expected):
-    assert found.array.dtype == np.float32
-    np.testing.assert_array_equal(found.array.view(np.uint32), np.asarray(expected, np.float32).view(np.uint32))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +145,7 @@ def test_no_configuration_leaves_the_tie_open(tmp_path):
     folder = write_folder(tmp_path, {"wte.weight": E})
     found = read_matrix(folder)
     assert found.tied is None
-    assert any("no configuration" in note for note in found.notes)
+    assert "no configuration" in found.tie_note
     with pytest.raises(InputError, match="no output matrix is stored"):
         read_matrix(folder, role="output")
 
@@ -202,6 +197,17 @@ def test_one_bit_makes_them_different(tmp_path):
     assert read_matrix(folder).tied is False
     zero, minus = torch.zeros(4, 3), -torch.zeros(4, 3)
     assert read_matrix(write_folder(tmp_path / "z", {"wte.weight": zero, "lm_head.weight": minus})).tied is False
+
+
+@pytest.mark.parametrize("row", [0, 23, 49])
+def test_a_difference_in_any_block_is_seen(tmp_path, monkeypatch, row):
+    """Blocks of two rows; one bit of one row differs."""
+    monkeypatch.setattr("superjax.embeddings.readers.source._BLOCK_BYTES", 2 * 4 * 8)
+    other = E.clone()
+    folder = write_folder(tmp_path, {"wte.weight": E, "lm_head.weight": other})
+    assert read_matrix(folder).tied is True
+    other[row, -1] = np.nextafter(other[row, -1].item(), np.float32(9), dtype=np.float32).item()
+    assert read_matrix(write_folder(tmp_path, {"wte.weight": E, "lm_head.weight": other})).tied is False
 
 
 def test_nan_rows_do_not_untie(tmp_path):
@@ -270,6 +276,18 @@ def test_transposed_table_of_an_ordinary_name(tmp_path):
     found = read_matrix(write_folder(tmp_path, {"wte.weight": E.T}, {"vocab_size": 50}))
     same(found, E)
     assert found.transposed
+
+
+@pytest.mark.parametrize("stored", [(384, 256), (256, 384)])
+def test_problem_03_a_vocabulary_as_large_as_the_width_decides_nothing(tmp_path, stored):
+    config = {"vocab_size": 256, "hidden_size": 256}
+    folder = write_folder(tmp_path, {"wte.weight": matrix(*stored)}, config)
+    with pytest.raises(InputError, match=r"gives 256 as vocabulary and as width: no telling.*correct or remove"):
+        read_matrix(folder)
+    square = write_folder(tmp_path / "square", {"wte.weight": matrix(256, 256)}, config)
+    assert not read_matrix(square).transposed
+    neither = write_folder(tmp_path / "neither", {"wte.weight": matrix(384, 128)}, config)
+    assert read_matrix(neither).vocab == 384
 
 
 # --tensor and listings

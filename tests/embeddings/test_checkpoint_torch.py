@@ -132,6 +132,13 @@ def test_an_averaged_copy_beside_the_model_is_a_choice_for_the_user(tmp_path):
         read_matrix(tmp_path / "ckpt.pt")
 
 
+@pytest.mark.parametrize("state", [{"wte.weight": E, "wte": {"weight": E + 1}}, {"w": {1: E, "1": E + 1}}])
+def test_two_tensors_of_one_name_are_refused(tmp_path, state):
+    torch.save(state, tmp_path / "m.pt")
+    with pytest.raises(InputError, match=r"m\.pt: two tensors are called \S+ once nested names are joined"):
+        read_matrix(tmp_path / "m.pt")
+
+
 @pytest.mark.parametrize("content", [[E], (E, U), 3, "text", None, {1, 2}])
 def test_other_roots_are_refused(tmp_path, content):
     torch.save(content, tmp_path / "m.pt")

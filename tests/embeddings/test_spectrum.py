@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from superjax.core.errors import InputError
-from superjax.embeddings.moments import MomentSums, moments_of_tile
+from superjax.embeddings.moments import MomentSums, moments_of_few
 from superjax.embeddings.partners import partner_cosines
 from superjax.embeddings.rows import ROWS_PER_BLOCK, count_duplicates, unit_rows
 from superjax.embeddings.spectrum import cosine_spectrum
@@ -59,7 +59,7 @@ def test_any_centre_gives_the_moments(centre):
     sums = MomentSums(np.full(20, centre))
     for part in np.array_split(unit, 7):
         sums.add(part)
-    found, expected = sums.result(), moments_of_tile(unit)
+    found, expected = sums.result(), moments_of_few(unit)
     assert found.mean == pytest.approx(expected.mean, rel=1e-10)
     assert found.std == pytest.approx(expected.std, rel=1e-8)
 
@@ -195,6 +195,53 @@ def test_neighbours_and_hubs():
     np.testing.assert_array_equal(found.hubness, np.bincount(expected[:, 0], minlength=400))
     hubs = found.hubs(5)
     assert found.hubness[hubs].tolist() == sorted(found.hubness, reverse=True)[:5]
+
+
+def test_no_more_neighbours_are_found_than_there_are_rows():
+    x = gaussian(5, 4)
+    found = cosine_spectrum(x, bins=0, neighbors=1000).neighbors
+    assert found.index.shape == (5, 4)
+    np.testing.assert_array_equal(found.index, oracles.nearest(oracles.unit(x), 4))
+    limited = cosine_spectrum(x, bins=0, neighbors=1000, vocab_limit=3).neighbors
+    np.testing.assert_array_equal(limited.index, oracles.nearest(oracles.unit(x[:3]), 2))
+
+
+def test_the_mean_row_is_that_of_the_finite_rows():
+    x = gaussian(60, 5, mean=2.0)
+    x[4], x[9] = np.nan, np.inf
+    finite = np.delete(x, [4, 9], axis=0)
+    products = oracles.pair_products(oracles.unit(finite - finite.mean(0)))
+    centred = cosine_spectrum(x, bins=10, center=True)
+    assert (centred.rows.nonfinite, centred.pairs) == (2, len(products))
+    assert centred.mean == pytest.approx(products.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "dim"), [(1500, 2000), (1024, 3), (1025, 3), (2100, 2100)])
+def test_rows_fewer_than_their_width_need_no_d_by_d_sums(rows, dim, monkeypatch):
+    def refuse(centre):
+        raise AssertionError("V d^2 sums were begun")
+
+    if rows != 1025:
+        monkeypatch.setattr("superjax.embeddings.rows.MomentSums", refuse)
+    x = gaussian(rows, dim, mean=0.2)
+    products = oracles.pair_products(oracles.unit(x))
+    found = unit_rows(x).moments
+    assert found.pairs == len(products)
+    assert found.mean == pytest.approx(products.mean(), rel=1e-9)
+    assert found.std == pytest.approx(products.std(), rel=1e-9)
+
+
+def test_extremes_and_neighbours_never_leave_the_unit_interval():
+    """Float32 products of equal unit rows exceed 1 for many directions."""
+    x = np.repeat(gaussian(300, 70), 2, axis=0) * np.tile([1.0, -1.0], 300)[:, None]
+    x = np.concatenate([x, x[::2]])
+    unit = unit_rows(x).unit
+    assert np.einsum("vd,vd->v", unit, unit).max() > 1
+    spectrum = cosine_spectrum(x, bins=4, neighbors=1)
+    assert spectrum.max_cosine <= 1
+    assert spectrum.min_cosine >= -1
+    assert np.nanmax(spectrum.neighbors.cosine) <= 1
+    assert (spectrum.max_cosine, spectrum.min_cosine) == pytest.approx((1, -1), abs=1e-6)
 
 
 def test_partner_cosines():

@@ -46,7 +46,7 @@ class TorchFile(TensorSource):
             )
         root = _load(torch, path, harmless(names), legacy=legacy)
         self.unnamed = isinstance(root, torch.Tensor)
-        self._tensors = dict(_flat(torch, path, root))
+        self._tensors = _by_name(path, _flat(torch, path, root))
         if not self._tensors:
             raise InputError(f"{path}: holds no tensors; pass the file with the model's weights")
 
@@ -137,6 +137,16 @@ def _load(torch: Any, path: Path, stubs: set[str], *, legacy: bool) -> Any:
 def _stub(name: str) -> type[Inert]:
     """A class that does nothing and is called like the one it stands in for, so that messages name it."""
     return type(name, (Inert,), {})
+
+
+def _by_name(path: Path, named: Iterator[tuple[str, "torch.Tensor"]]) -> dict[str, "torch.Tensor"]:
+    """The tensors by dotted name; {"a.b": x, "a": {"b": y}} would hide one of the two."""
+    found: dict[str, torch.Tensor] = {}
+    for name, tensor in named:
+        if name in found:
+            raise InputError(f"{path}: two tensors are called {name} once nested names are joined; rename one of them")
+        found[name] = tensor
+    return found
 
 
 def _flat(torch: Any, path: Path, root: Any) -> Iterator[tuple[str, "torch.Tensor"]]:
