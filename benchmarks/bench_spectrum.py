@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks import _harness
 from superjax.core.mesh import row_mesh
 from superjax.core.pairwise import Tile, Tree, stream_pairs
-from superjax.core.reducers import Histogram, _NoRows
+from superjax.core.reducers import Histogram, TotalsOnly
 from superjax.embeddings.spectrum import cosine_spectrum
 
 TORCH_BLOCK = 2048
@@ -21,7 +21,7 @@ TORCH_BLOCK = 2048
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class ProductOnly(_NoRows):
+class ProductOnly(TotalsOnly):
     """The floor: every tile's product is made and read once, nothing is counted."""
 
     def empty(self) -> jax.Array:

@@ -214,23 +214,22 @@ def stream_pairs(
     settings = {"mesh": mesh, "block": block, "precision": lax.Precision(precision)}
 
     totals = _widen(jax.tree.map(np.asarray, reducer.empty()))
-    home_rows, visitor, visitor_rows = _begin(home, reducer, mesh=mesh), home, _begin(home, reducer, mesh=mesh)
+    visitor, values = home, (_begin(home, reducer, mesh=mesh), _begin(home, reducer, mesh=mesh))
     done, in_all = 0, sum(longest(regions) for regions in steps)
     for step, regions in enumerate(steps):
         if step:
-            visitor, visitor_rows = _move((visitor, visitor_rows), by=1, mesh=mesh)
+            visitor, travelling = _move((visitor, values[1]), by=1, mesh=mesh)
+            values = (values[0], travelling)
         for part in parts(regions, length):
             on_mesh = Schedule(*(meshes.shard_rows(np.asarray(leaf), mesh) for leaf in part))
             place = meshes.replicate((np.int32(step), np.int32(count)), mesh)
-            new, home_rows, visitor_rows = _dispatch(
-                home, visitor, on_mesh, home_rows, visitor_rows, reducer, *place, **settings
-            )
+            new, values = _dispatch((home, visitor, on_mesh), values, reducer, place, **settings)
             totals = reducer.merge(totals, _widen(meshes.to_host(new)), np)
             done += int(part.live.max())
             if on_progress is not None:
                 on_progress(done, in_all)
-    values = _finish(home_rows, _move(visitor_rows, by=1 - len(steps), mesh=mesh), reducer)
-    return totals, jax.tree.map(lambda leaf: leaf[:count], meshes.to_host(values))
+    merged = _finish(values[0], _move(values[1], by=1 - len(steps), mesh=mesh), reducer)
+    return totals, jax.tree.map(lambda leaf: leaf[:count], meshes.to_host(merged))
 
 
 def _widen(tree: Tree) -> Tree:
@@ -328,38 +327,29 @@ def _finish(home_rows: Tree, visitor_rows: Tree, reducer: Reducer) -> Tree:
     return reducer.merge_rows(home_rows, visitor_rows)
 
 
-@partial(jax.jit, static_argnames=("mesh", "block", "precision"), donate_argnames=("home_rows", "visitor_rows"))
+@partial(jax.jit, static_argnames=("mesh", "block", "precision"), donate_argnames=("values",))
 def _dispatch(
-    home: jax.Array,
-    visitor: jax.Array,
-    schedule: Schedule,
-    home_rows: Tree,
-    visitor_rows: Tree,
+    meeting: tuple[jax.Array, jax.Array, Schedule],
+    values: tuple[Tree, Tree],
     reducer: Reducer,
-    step: jax.Array,
-    count: jax.Array,
+    place: tuple[jax.Array, jax.Array],
     *,
     mesh: Mesh,
     block: int,
     precision: Precision,
-) -> tuple[Tree, Tree, Tree]:
-    """One part of one ring step on all devices: totals merged over devices, and the updated per-row values."""
+) -> tuple[Tree, tuple[Tree, Tree]]:
+    """One part of one ring step on all devices: totals merged over devices, and the updated per-row values.
 
-    def body(
-        home: jax.Array,
-        visitor: jax.Array,
-        schedule: Schedule,
-        home_rows: Tree,
-        visitor_rows: Tree,
-        reducer: Reducer,
-        step: jax.Array,
-        count: jax.Array,
-    ) -> _State:
-        meeting = _meeting(home, visitor, lax.axis_index(meshes.ROWS), step, count, mesh.size)
-        state = _State(meshes.varying(reducer.empty()), home_rows, visitor_rows)
-        state = _visit(reducer, meeting, schedule.tiles[0], schedule.live[0], state, block, precision)
+    `meeting` is the home rows, the visiting rows and the tiles; `place` the ring step and the number of real rows.
+    """
+
+    def body(meeting: Tree, values: Tree, reducer: Reducer, place: Tree) -> _State:
+        home, visitor, (tiles, live) = meeting
+        step, count = place
+        met = _meeting(home, visitor, lax.axis_index(meshes.ROWS), step, count, mesh.size)
+        state = _State(meshes.varying(reducer.empty()), *values)
+        state = _visit(reducer, met, tiles[0], live[0], state, block, precision)
         return state._replace(totals=jax.tree.map(lambda leaf: leaf[None], state.totals))
 
-    mapped = meshes.over_rows(body, mesh, replicated_args=3)
-    stacked, home_rows, visitor_rows = mapped(home, visitor, schedule, home_rows, visitor_rows, reducer, step, count)
-    return meshes.same_everywhere(_fold(reducer, stacked, mesh.size), mesh), home_rows, visitor_rows
+    stacked, *values_then = meshes.over_rows(body, mesh, replicated_args=2)(meeting, values, reducer, place)
+    return meshes.same_everywhere(_fold(reducer, stacked, mesh.size), mesh), tuple(values_then)

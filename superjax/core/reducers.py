@@ -12,7 +12,7 @@ from jax import lax
 from superjax.core.pairwise import Reducer, Tile, Tree
 
 
-class _NoRows:
+class TotalsOnly:
     """A reducer that keeps nothing for single rows."""
 
     def empty_rows(self, rows: int, like: jax.Array) -> Tree:
@@ -24,7 +24,7 @@ class _NoRows:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Histogram(_NoRows):
+class Histogram(TotalsOnly):
     """Counts of inner products in `bins` equal bins over [-1, 1], the last one closed; totals are int32 [K].
 
     Values outside [-1, 1], which rounding makes out of parallel rows, are clipped into the end bins, so the
@@ -97,7 +97,7 @@ class MomentTotals(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Moments(_NoRows):
+class Moments(TotalsOnly):
     """Mean and squared deviations of all inner products, or of their absolute values, merged without cancellation.
 
     Attributes:
@@ -143,7 +143,7 @@ class ExtremeTotals(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Extremes(_NoRows):
+class Extremes(TotalsOnly):
     """Smallest and largest inner product over all pairs.
 
     Example:

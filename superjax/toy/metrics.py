@@ -11,7 +11,7 @@ import numpy as np
 
 from superjax.core.pairwise import Tile, Tree, stream_pairs
 from superjax.core.reducers import Histogram, Together
-from superjax.core.reducers import _NoRows as NoRows
+from superjax.core.reducers import TotalsOnly as NoRows
 from superjax.toy.theory import random_overlap_moments, welch_overlap
 
 BINS = 100

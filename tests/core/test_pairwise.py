@@ -247,7 +247,13 @@ def test_the_compiled_ring_moves_one_shard_and_gathers_no_rows():
     place = meshes.replicate((np.int32(1), np.int32(rows)), mesh)
     text = (
         _dispatch.lower(
-            x, x, schedule, (), (), Histogram(100), *place, mesh=mesh, block=block, precision=jax.lax.Precision.HIGHEST
+            (x, x, schedule),
+            ((), ()),
+            Histogram(100),
+            place,
+            mesh=mesh,
+            block=block,
+            precision=jax.lax.Precision.HIGHEST,
         )
         .compile()
         .as_text()
