@@ -18,6 +18,8 @@ from superjax.laws.constructions import (
     delsarte_goethals,
     dual_bch,
     kerdock,
+    latin_square_complement,
+    latin_square_lines,
     leech,
     lines_276,
     lines_2300,
@@ -71,6 +73,8 @@ SMALL = [
     (root_lines(7), 7, 63, 1 / 2),
     (root_lines(8), 8, 120, 1 / 2),
     (barnes_wall(), 16, 2160, 1 / 2),
+    (latin_square_lines(), 15, 36, 1 / 5),
+    (latin_square_complement(), 21, 36, 1 / 7),
     (lines_276(), 23, 276, 1 / 5),
     (lines_2300(), 23, 2300, 1 / 3),
 ]
@@ -231,6 +235,29 @@ def test_blocks_and_padding():
         built.rows([144])
     with pytest.raises(InputError, match="holds 144 lines in R\\^16"):
         built.vectors(145)
+
+
+class TestLatinSquare:
+    @pytest.mark.parametrize(
+        ("built", "sign", "least"), [(latin_square_lines(), -1, 5), (latin_square_complement(), 1, 7)]
+    )
+    def test_the_grams_are_those_of_the_latin_square_graph(self, built, sign, least):
+        """Cells of the square a + b mod 6, adjacent when they share row, column or symbol; exactly, in integers."""
+        cells = [(a, b, (a + b) % 6) for a in range(6) for b in range(6)]
+        seidel = np.array([[1 - 2 * any(x == y for x, y in zip(a, b, strict=True)) for b in cells] for a in cells])
+        np.fill_diagonal(seidel, 0)
+        rows = built.generate(range(36))
+        np.testing.assert_array_equal(least * (rows @ rows.T), rows[0] @ rows[0] * (least * np.eye(36) + sign * seidel))
+        assert not (rows @ built.normals().T).any()
+
+    def test_together_they_are_all_of_36_dimensions(self):
+        first, second = latin_square_lines().vectors(), latin_square_complement().vectors()
+        np.testing.assert_allclose(15 / 36 * first @ first.T + 21 / 36 * second @ second.T, np.eye(36), atol=1e-14)
+
+    @pytest.mark.parametrize(("k", "d"), [(26, 13), (30, 15), (36, 15), (36, 21)])
+    def test_frames_that_random_starts_do_not_find_are_found(self, k, d):
+        vectors = best_construction(k, d).construction.vectors(k, d)
+        assert oracles.coherence(vectors) == pytest.approx(math.sqrt((k - d) / (d * (k - 1))), abs=1e-12)
 
 
 class TestBest:

@@ -9,6 +9,7 @@ from superjax.laws.constructions.frames import (
     simplex,
     steiner,
 )
+from superjax.laws.constructions.latin_square import latin_square_complement, latin_square_lines
 from superjax.laws.constructions.lattices import barnes_wall, leech, lines_276, lines_2300, root_lines
 from superjax.laws.constructions.quadratic import delsarte_goethals, dual_bch, kerdock
 from superjax.laws.constructions.reed_muller import reed_muller
@@ -24,6 +25,8 @@ __all__ = [
     "dual_bch",
     "kerdock",
     "largest_construction",
+    "latin_square_complement",
+    "latin_square_lines",
     "leech",
     "lines_276",
     "lines_2300",

@@ -11,6 +11,7 @@ from superjax.core.errors import InputError
 from superjax.laws.checks import attained, whole
 from superjax.laws.constructions.family import Construction
 from superjax.laws.constructions.frames import frames, orthonormal_basis, polygon
+from superjax.laws.constructions.latin_square import latin_square_frames
 from superjax.laws.constructions.lattices import lattice_lines
 from superjax.laws.constructions.quadratic import quadratic_sets
 from superjax.laws.constructions.reed_muller import reed_muller_sets
@@ -99,3 +100,4 @@ def constructions(d: int) -> Iterator[Construction]:
     yield from quadratic_sets(d)
     yield from reed_muller_sets(d)
     yield from lattice_lines(d)
+    yield from latin_square_frames(d)
