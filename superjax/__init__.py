@@ -14,7 +14,7 @@ from types import ModuleType
 
 from superjax._version import __version__
 
-_SUBPACKAGES = ("core", "laws", "toy", "packing", "embeddings", "runs", "figures", "cli")
+_SUBPACKAGES = ("core", "laws", "toy", "packing", "embeddings", "runs", "figures", "report", "cli")
 
 __all__ = ["__version__", *_SUBPACKAGES]
 

@@ -1,0 +1,117 @@
+"""The pieces of the page: tables with downloads, figures with captions, commands to copy, lists of facts."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from superjax.report.captions import caption_of
+from superjax.report.folders import Figure, Run
+from superjax.report.markup import Markup, element, join
+from superjax.report.section import Cell, Column, Table
+
+MOST_ROWS = 2000
+"""Rows of a table on the page; a browser sorts as many at once, and the download has them all."""
+
+
+def table_block(table: Table, *, note: str = "") -> Markup:
+    """A table with its caption, the legend of its columns and its download; the page's script makes it sort and filter.
+
+    Args:
+        table: what to show, at most `MOST_ROWS` rows of it.
+        note: a sentence under the table.
+    """
+    rows = table.rows[:MOST_ROWS]
+    numeric = {column.key: _is_numeric(rows, column.key) for column in table.columns}
+    head = element("tr", *(_heading(column, numeric[column.key]) for column in table.columns))
+    body = [
+        element("tr", *(_cell(row.get(c.key), c, numeric[c.key], first=c is table.columns[0]) for c in table.columns))
+        for row in rows
+    ]
+    if len(table.rows) > MOST_ROWS:
+        note = f"The first {MOST_ROWS:,d} of {len(table.rows):,d} rows; the CSV has all. {note}"
+    return element(
+        "div",
+        element(
+            "div",
+            element("table", element("caption", table.name), element("thead", head), element("tbody", *body)),
+            class_="scroll", tabindex=0, role="region", aria_label=f"{table.name}, scrolls",
+        ),
+        element("p", note, class_="note") if note else None,
+        element(
+            "p",
+            element("a", "Download CSV", download=table.file, href=_data_uri("text/csv;charset=utf-8", table.csv)),
+            class_="download",
+        ),
+        _legend(table.columns),
+        class_="table",
+    )  # fmt: skip
+
+
+def _heading(column: Column, numeric: bool) -> Markup:
+    unit = element("span", f" ({column.unit})", class_="unit") if column.unit else None
+    return element("th", column.heading, unit, scope="col", data_type="number" if numeric else "text")
+
+
+def _cell(value: Cell, column: Column, numeric: bool, *, first: bool) -> Markup:
+    name = "th" if first else "td"
+    scope = "row" if first else None
+    if value is None or value == "":
+        return element(name, "–", scope=scope, class_="empty", data_value="")
+    if numeric and not isinstance(value, str):
+        return element(name, format(value, column.format), scope=scope, class_="number", data_value=repr(float(value)))
+    if isinstance(value, bool):
+        return element(name, "yes" if value else "no", scope=scope)
+    return element(name, value if isinstance(value, str) else format(value, column.format), scope=scope)
+
+
+def _is_numeric(rows: Sequence[Mapping[str, Cell]], key: str) -> bool:
+    values = [value for row in rows if (value := row.get(key)) not in (None, "")]
+    return bool(values) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _legend(columns: Sequence[Column]) -> Markup | None:
+    said = [column for column in columns if column.meaning]
+    if not said:
+        return None
+    entries = (join(element("dt", column.heading), element("dd", column.meaning)) for column in said)
+    return element("details", element("summary", "What the columns mean"), element("dl", *entries, class_="facts"))
+
+
+def figure_block(run: Run, figure: Figure, number: int) -> Markup:
+    """A figure at its own size or the page's width, with what it shows and what to look for.
+
+    An image of its own, not part of the page's tree: nothing in a file of a run folder is run or fetched, and marks of
+    two figures cannot meet.
+    """
+    caption = caption_of(run.command, figure.name)
+    text = element("figcaption", element("b", f"Figure {number}. {caption.shows}. "), caption.look_for or None)
+    alt = f"{caption.shows} ({figure.name})"
+    source = f"data:{figure.kind};base64,{base64.b64encode(figure.content).decode('ascii')}"
+    return element("figure", element("img", src=source, alt=alt, loading="lazy"), text)
+
+
+def command_block(line: str, where: str | None) -> Markup:
+    """A command line with room for a button that copies it, and the folder it was run in."""
+    return element(
+        "div",
+        element("pre", element("code", line), tabindex=0),
+        element("p", "run in ", element("code", where), class_="note") if where else None,
+        class_="command",
+    )
+
+
+def facts_block(facts: Mapping[str, str | None]) -> Markup:
+    """Names and values, those without a value left out."""
+    entries = (join(element("dt", name), element("dd", value)) for name, value in facts.items() if value)
+    return element("dl", *entries, class_="facts")
+
+
+def folded(title: str, content: Markup) -> Markup:
+    """Content that opens on demand, and in print."""
+    return element("details", element("summary", title), content)
+
+
+def _data_uri(kind: str, text: str) -> str:
+    return f"data:{kind}," + quote(text, safe=",:/.-_+", errors="replace")

@@ -1,0 +1,55 @@
+"""The report of `superjax fit`: constants with intervals, beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from superjax.report.folders import Run
+from superjax.report.published import CAPACITY_SOURCE, law_constants
+from superjax.report.section import Headline, Section, shown
+
+_COLUMNS = (
+    "shown", "group", "n", "C", "a", "b", "c", "s", "exponent", "exponent_stderr", "interval_low", "interval_high",
+    "scale", "offset", "width_exponent", "r2", "mape", "median_ape", "leave_one_d_out", "aic",
+)  # fmt: skip
+
+
+def section(run: Run) -> Section:
+    """What a fit has to say: of capacity laws, of a power law, or of a loss with offsets."""
+    summary = run.summary
+    subject = PurePath(summary["table"]).name
+    if "fits" not in summary:
+        return Section(subject, [_offset_headline(summary)], _COLUMNS)
+    if summary["fits"] and "law" in summary["fits"][0]:
+        return Section(subject, [line for fit in summary["fits"] for line in _law_headlines(fit)], _COLUMNS)
+    return Section(subject, [_power_headline(fit) for fit in summary["fits"]], _COLUMNS)
+
+
+def _law_headlines(fit: Mapping[str, Any]) -> Iterator[Headline]:
+    kind = fit["kind"] or "optimised"
+    published = law_constants(fit["law"], kind) or {}
+    source = f"{CAPACITY_SOURCE}, rows of k ≤ d among them" if published else ""
+    name = " ".join(filter(None, (fit["law"], fit["kind"]))) + f", rows of k ≤ d: {fit['low_k']}"
+    for constant, value in fit["constants"].items():
+        low, high = fit["intervals"][constant]
+        theirs = shown(published[constant], ".6g") if constant in published else ""
+        yield Headline(
+            f"{name}: {constant}", f"{value:.5g} (95 % {low:.4g} to {high:.4g})", theirs, source * bool(theirs)
+        )
+    theirs = f"{published['mape']:.4g} %" if published else ""
+    yield Headline(f"{name}: mean error of epsilon", f"{fit['mape']:.4g} % of {fit['n']:,d} rows", theirs, source)
+
+
+def _power_headline(fit: Mapping[str, Any]) -> Headline:
+    low, high = fit["interval"]
+    group = f"{fit['group']}: " if fit["group"] else ""
+    value = f"{fit['exponent']:.4f} ± {fit['exponent_stderr']:.4f} (95 % {low:.4f} to {high:.4f})"
+    return Headline(f"{group}exponent of the power law, {fit['n']:,d} rows", value)
+
+
+def _offset_headline(fit: Mapping[str, Any]) -> Headline:
+    low, high = fit["interval"]
+    value = f"alpha = {fit['alpha']:.4f} ± {fit['alpha_stderr']:.4f} (95 % {low:.4f} to {high:.4f})"
+    return Headline(f"loss = A / m^alpha + B, {len(fit['offsets'])} groups, {fit['n']:,d} rows", value)
