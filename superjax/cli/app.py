@@ -23,6 +23,7 @@ COMMANDS = {
     "pack": "superjax.cli.pack",
     "fit": "superjax.cli.fit",
     "capacity": "superjax.cli.capacity",
+    "rerun": "superjax.cli.rerun",
     "doctor": "superjax.cli.doctor",
 }
 """name -> the module whose COMMAND it is, in the order of help; imported when needed."""

@@ -94,6 +94,7 @@ class Command(Generic[C]):
         configure: flags -> configuration.
         run: (configuration, context) -> Outcome.
         required: flags that must be given.
+        positional: the multi-string flag, if any, that arguments without dashes go to.
         on_devices: has the flags --seed, --devices, --precision, --require_platform, --compilation_cache.
         keeps_folder: writes a run folder even without `--out`.
     """
@@ -105,5 +106,6 @@ class Command(Generic[C]):
     details: str = ""
     examples: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    positional: str | None = None
     on_devices: bool = True
     keeps_folder: bool = True

@@ -55,17 +55,23 @@ def of_command(name: str, command: Command[Any]) -> str:
         command: what it is.
     """
     defined = define_flags(command)
-    required = "".join(f" --{flag}={placeholder(defined.values, flag)}" for flag in command.required)
+    required = "".join(f" {_shown(defined.values, flag, command)}" for flag in command.required)
     sections = [
         f"usage: superjax {name}{required} [--flag=value ...]",
         _sentence(command.summary),
         *([textwrap.fill(" ".join(command.details.split()), WIDTH)] if command.details else []),
-        *([_flag_section("Flags", defined.values, defined.own, command.required)] if defined.own else []),
-        _flag_section("Common flags", defined.values, defined.common, ()),
+        *([_flag_section("Flags", defined.values, defined.own, command)] if defined.own else []),
+        _flag_section("Common flags", defined.values, defined.common, command),
     ]
     if command.examples:
         sections.append("\n".join(["Examples", *map(_example, command.examples)]))
     return "\n\n".join(sections)
+
+
+def _shown(values: FlagValues, flag: str, command: Command[Any]) -> str:
+    """A flag as it is given; of the positional one, its value alone."""
+    wanted = placeholder(values, flag)
+    return wanted if flag == command.positional else f"--{flag}={wanted}"
 
 
 def _example(line: str) -> str:
@@ -78,16 +84,17 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:].rstrip(".") + "."
 
 
-def _flag_section(title: str, values: FlagValues, names: Iterable[str], required: Iterable[str]) -> str:
-    return "\n".join([title, *(_flag_entry(values, name, required=name in required) for name in names)])
+def _flag_section(title: str, values: FlagValues, names: Iterable[str], command: Command[Any]) -> str:
+    return "\n".join([title, *(_flag_entry(values, name, command) for name in names)])
 
 
-def _flag_entry(values: FlagValues, name: str, *, required: bool) -> str:
+def _flag_entry(values: FlagValues, name: str, command: Command[Any]) -> str:
     """A flag with its placeholder on the left, its meaning and default wrapped on the right."""
     definition = values[name]
-    left = f"  --[no]{name}" if definition.boolean else f"  --{name}={placeholder(values, name)}"
-    meaning = re.sub(r"^<.*?>: ", "", definition.help or "").replace("`", "")  # absl puts choices in front
-    return _entry(left, f"{meaning} {_remark(definition, required)}", _FLAG_COLUMN)
+    left = f"  --[no]{name}" if definition.boolean else f"  {_shown(values, name, command)}"
+    # absl puts choices in front, and behind a flag that may be repeated that it may.
+    meaning = re.sub(r"^<.*?>: |;\s+repeat this option.*", "", definition.help or "", flags=re.DOTALL).replace("`", "")
+    return _entry(left, f"{meaning} {_remark(definition, name in command.required)}", _FLAG_COLUMN)
 
 
 def _entry(left: str, right: str, column: int) -> str:

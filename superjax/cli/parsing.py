@@ -102,13 +102,18 @@ def parse(name: str, command: Command[Any], arguments: Sequence[str]) -> FlagVal
         raise InputError(f"--{error.flagname}: {name} has no such flag; {remedy}") from None
     except flags.Error as error:
         raise InputError(_bad_value(values, str(error), name)) from None
-    if stray:
+    if stray and command.positional:
+        values[command.positional].value = [*(values[command.positional].value or []), *stray]
+    elif stray:
         wanted = command.required[0] if command.required else None
         remedy = f"did you mean --{wanted}={stray[0]}?" if wanted else help_hint
         raise InputError(f"{stray[0]}: {name} takes flags only, --flag=value; {remedy}")
     for flag in command.required:
         if not values[flag].value:
-            raise InputError(f"--{flag}: missing; give superjax {name} --{flag}={placeholder(values, flag)}")
+            wanted = placeholder(values, flag)
+            if flag == command.positional:
+                raise InputError(f"{wanted}: missing; give superjax {name} {wanted}")
+            raise InputError(f"--{flag}: missing; give superjax {name} --{flag}={wanted}")
     return values
 
 

@@ -1,5 +1,6 @@
 """What a run leaves behind and shows on its way: folder, manifest, environment, progress."""
 
+from superjax.runs.compare import Difference, ground_differences, summary_differences
 from superjax.runs.environment import (
     Memory,
     device_memory,
@@ -16,6 +17,7 @@ from superjax.runs.results import RunFolder, replacing
 
 __all__ = [
     "CompileClock",
+    "Difference",
     "Manifest",
     "Memory",
     "OnProgress",
@@ -24,11 +26,13 @@ __all__ = [
     "device_memory",
     "devices_in_words",
     "format_duration",
+    "ground_differences",
     "host_memory",
     "missing_extras",
     "product_error",
     "replacing",
     "show_progress",
     "source_revision",
+    "summary_differences",
     "versions",
 ]
