@@ -15,6 +15,7 @@ from jax import lax
 from jax.sharding import Mesh
 
 from superjax.core import mesh as meshes
+from superjax.core import processes
 
 Tree = Any
 Step = Callable[[Tree, Tree, jax.Array], tuple[Tree, Tree]]
@@ -108,6 +109,7 @@ def run(
         (0.5, [8.0, 4.0, 2.0, 1.0])
     """
     done, length = int(loop.step), 1
+    together = mesh is not None and processes.shared(mesh.devices.flat)
     while done < steps:
         stop = min(steps, done + length)
         if checkpoint_every is not None:
@@ -118,6 +120,7 @@ def run(
         history = _record(loop.history, meshes.to_host(metrics), done, stop, record_every)
         took = time.monotonic() - started
         length = max(1, min(chunk, 2 * length, int(chunk_seconds * (stop - done) / max(took, 1e-9))))
+        length = processes.agreed(length) if together else length  # clocks differ
         done = stop
         loop = LoopState(np.asarray(done, np.int64), state, history)
         if on_progress is not None:

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from superjax.core import keys, loop, sphere
+from superjax.core import keys, loop, processes, sphere
 from superjax.core import mesh as meshes
 from superjax.core.pairwise import Precision
 from superjax.packing.anneal import AnnealHparams, BatchStep, start
@@ -105,7 +105,9 @@ def search(
         done = (number + 1) * config.steps
         if on_value is not None:
             on_value(done, done + (config.rounds - quiet) * config.steps, elite[0].value)
-        if quiet == config.rounds or elite[0].value <= bound + _SAME:
+        ended = quiet == config.rounds or elite[0].value <= bound + _SAME
+        # Hosts of different make may polish to different last digits, and must end together.
+        if processes.agreed(ended) if processes.shared(mesh.devices.flat) else ended:
             break
     return Found(elite[0], done)
 

@@ -6,6 +6,7 @@ import os
 
 import jax
 
+from superjax.core import processes
 from superjax.core.errors import InputError
 from superjax.toy.members import Program
 
@@ -66,11 +67,21 @@ def members_at_a_time(program: Program, devices: list[jax.Device], memory: int |
 
 
 def available_bytes(devices: list[jax.Device]) -> int:
-    """Free memory of the devices together: their own, or the host's for CPU devices.
+    """Free memory of the devices together: their own, or the hosts' for CPU devices; the same in every process.
 
     Args:
-        devices: of one platform.
+        devices: of one platform, those of other processes among them.
     """
+    if not processes.shared(devices):
+        return _available_here(devices)
+    own = _available_here([device for device in devices if device.process_index == jax.process_index()])
+    if devices[0].platform == "cpu":
+        return int(processes.summed_over_hosts(own))
+    return int(sum(processes.everyones(own)))
+
+
+def _available_here(devices: list[jax.Device]) -> int:
+    """Free memory of this process's own devices."""
     if devices[0].platform != "cpu":
         stats = [device.memory_stats() or {} for device in devices]
         free = [s["bytes_limit"] - s["bytes_in_use"] for s in stats if "bytes_limit" in s]
