@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from absl.flags import FlagValues
+
 from superjax._version import __version__
+from superjax.cli import distributed, parent
 from superjax.cli import help as help_text
 from superjax.cli.command import Command
-from superjax.cli.endings import DONE, INTERRUPTED, USAGE, crashed
+from superjax.cli.endings import DONE, INTERRUPTED, USAGE, crashed, environment_cause, environment_failed
 from superjax.cli.execution import Execution
 from superjax.cli.parsing import parse
 from superjax.cli.terminal import Terminal
@@ -34,7 +37,11 @@ _VERSION = {"--version", "-version", "-V"}
 
 def entry() -> None:
     """The console script."""
-    sys.exit(main())
+    worker = parent.this_worker()
+    code = _run(tuple(sys.argv[1:]), worker)
+    if worker is not None:
+        worker.leave(code)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,10 +58,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         superjax 0.1.0...
         0
     """
+    return _run(tuple(sys.argv[1:] if argv is None else argv), None)
+
+
+def _run(arguments: tuple[str, ...], worker: parent.Worker | None) -> int:
     terminal = Terminal(sys.stdout, sys.stderr)
+    return _ended(lambda: _dispatch(arguments, terminal, worker), terminal)
+
+
+def _ended(work: Callable[[], int], terminal: Terminal) -> int:
+    """The exit code of the work, however it ends."""
     try:
         with terminal.warnings_as_notes():
-            return _dispatch(tuple(sys.argv[1:] if argv is None else argv), terminal)
+            return work()
     except InputError as error:
         terminal.complain(str(error))
         return USAGE
@@ -62,10 +78,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.complain("interrupted")
         return INTERRUPTED
     except Exception as error:
+        cause = environment_cause(error)
+        if cause is not None:
+            return environment_failed(cause, None, terminal)
         return crashed(error, None, dict, terminal)
 
 
-def _dispatch(arguments: tuple[str, ...], terminal: Terminal) -> int:
+def _dispatch(arguments: tuple[str, ...], terminal: Terminal, worker: parent.Worker | None) -> int:
     first, *rest = arguments or ("--help",)
     if first in _HELP or first == "help":
         names = [argument for argument in rest if not argument.startswith("-")]
@@ -80,7 +99,30 @@ def _dispatch(arguments: tuple[str, ...], terminal: Terminal) -> int:
     if _HELP.intersection(rest):
         terminal.say(help_text.of_command(first, command))
         return DONE
-    return Execution(first, command, tuple(rest), parse(first, command, rest), terminal).execute()
+    if worker is None and parent.wanted(rest):
+        return parent.supervise(arguments, terminal)
+    values = parse(first, command, rest)
+    if command.on_devices:
+        distributed.check(values)
+
+    def execute(terminal: Terminal, place: distributed.Place) -> int:
+        return Execution(first, command, tuple(rest), values, terminal, place).execute()
+
+    if worker is None or not values.distributed:
+        return execute(terminal, distributed.Place())
+    return _execute_joined(execute, values, terminal, worker)
+
+
+def _execute_joined(
+    execute: Callable[[Terminal, distributed.Place], int], values: FlagValues, terminal: Terminal, worker: parent.Worker
+) -> int:
+    """Join the other processes, run, and end as the first process ends."""
+    place = distributed.join(values, worker.notes.expect)
+    worker.notes.expect("a peer died or was lost", "nothing was saved")
+    own = terminal if place.first else terminal.of_process(place.process)
+    code = _ended(lambda: place.ended_as_the_first(execute(own, place)), own)
+    distributed.leave()
+    return code
 
 
 def _help_for(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,7 @@ def _cores() -> int:
 
 
 def start_devices(wanted: int | None, platform: str | None) -> tuple[jax.Device, ...]:
-    """Start JAX's devices and take the first `wanted` of them.
+    """Start JAX's devices and take the first `wanted` of each process.
 
     Args:
         wanted: how many; None for all.
@@ -60,9 +61,16 @@ def start_devices(wanted: int | None, platform: str | None) -> tuple[jax.Device,
     found = devices[0].platform
     if platform is not None and found != platform:
         raise InputError(f"--require_platform={platform}: JAX runs on {found} here; {_remedy(platform)}")
-    if wanted is not None and wanted > len(devices):
-        raise InputError(f"--devices={wanted}: {found} has {len(devices)} here; give a smaller number, or leave it out")
-    return tuple(devices[:wanted])
+    here = jax.local_device_count()
+    if wanted is not None and wanted > here:
+        raise InputError(f"--devices={wanted}: {found} has {here} here; give a smaller number, or leave it out")
+    taken: Counter[int] = Counter()
+    chosen = []
+    for device in devices:
+        if wanted is None or taken[device.process_index] < wanted:
+            chosen.append(device)
+        taken[device.process_index] += 1
+    return tuple(chosen)
 
 
 def _remedy(platform: str) -> str:

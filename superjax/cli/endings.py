@@ -19,6 +19,10 @@ REPORT_IT = "please report it together with the output of `superjax doctor`"
 _MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE}
 
 
+_LOST_PEER = ("Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE")
+"""What the runtime says, in one way or another, when another process of the run has gone."""
+
+
 def partial(failures: Sequence[str], terminal: Terminal) -> int:
     """List what failed while the rest was done; no failure is success."""
     for failure in failures:
@@ -65,6 +69,8 @@ def environment_cause(error: BaseException) -> str | None:
     exhausted = any(words in str(error) for words in ("RESOURCE_EXHAUSTED", "Out of memory"))
     if type(error).__name__ == "JaxRuntimeError" and exhausted:
         return f"out of device memory ({str(error).splitlines()[0]})"
+    if type(error).__name__ == "JaxRuntimeError" and any(words in str(error) for words in _LOST_PEER):
+        return "a peer died or was lost"
     return None
 
 

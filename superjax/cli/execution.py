@@ -11,6 +11,7 @@ from absl.flags import FlagValues
 
 from superjax.cli import endings
 from superjax.cli.command import Command, Outcome
+from superjax.cli.distributed import Place
 from superjax.cli.session import Session
 from superjax.cli.tables import format_table
 from superjax.cli.terminal import Terminal
@@ -28,14 +29,22 @@ class Execution:
         arguments: the arguments after its name, as given.
         flags: the same, parsed.
         terminal: where everything is printed.
+        place: which of several processes this is.
 
     Raises:
         InputError: the flags make no configuration.
     """
 
     def __init__(
-        self, name: str, command: Command[Any], arguments: tuple[str, ...], flags: FlagValues, terminal: Terminal
+        self,
+        name: str,
+        command: Command[Any],
+        arguments: tuple[str, ...],
+        flags: FlagValues,
+        terminal: Terminal,
+        place: Place = Place(),  # noqa: B008  # frozen
     ) -> None:
+        self._place = place
         self._command = command
         self._flags = flags
         self._terminal = terminal
@@ -46,7 +55,7 @@ class Execution:
             seed=flags.seed if command.on_devices else None,
             precision=flags.precision if command.on_devices else None,
         )
-        self._folder = _choose_folder(name, flags.out, command.keeps_folder)
+        self._folder = _choose_folder(name, flags.out, command.keeps_folder) if place.first else None
         self._session = Session(flags, self._folder, terminal, on_devices=command.on_devices, entries=self._entries)
         self._clock = CompileClock()
 
@@ -59,10 +68,8 @@ class Execution:
         Raises:
             InputError: the user must change something.
         """
-        if self._folder is not None:
-            if self._holds_this_run(self._folder):
-                return self._show_again(self._folder)
-            self._folder.require_writable()
+        if self._place.decided(self._done_before):
+            return endings.DONE if self._folder is None else self._show_again(self._folder)
         try:
             with compile_clock(self._clock), self._session.runtime():
                 return self._conclude(self._command.run(self._manifest.config, self._session))
@@ -79,6 +86,15 @@ class Execution:
             if self._folder is not None:
                 self._folder.release()
 
+    def _done_before(self) -> bool:
+        """Whether the folder has this very run; if not, whether it can be written is seen to."""
+        if self._folder is None:
+            return False
+        held = self._holds_this_run(self._folder)
+        if not held:
+            self._folder.require_writable()
+        return held
+
     def _conclude(self, outcome: Outcome) -> int:
         remark = self._precision_remark()
         if self._folder is not None:
@@ -94,7 +110,8 @@ class Execution:
         devices = self._session.started_devices
         if not devices or self._session.precision == "highest":
             return ""
-        error = product_error(devices[0], self._session.precision)
+        own = next(device for device in devices if device.process_index == self._place.process)
+        error = product_error(own, self._session.precision)
         return f"precision {self._session.precision}: products of unit rows are off by up to {error:.1e}"
 
     def _save(self, outcome: Outcome, text: str, folder: RunFolder) -> None:

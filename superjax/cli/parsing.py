@@ -11,6 +11,7 @@ from typing import Any
 from absl import flags
 from absl.flags import FlagValues
 
+from superjax.cli import distributed
 from superjax.cli.command import Command
 from superjax.core.errors import InputError
 
@@ -57,8 +58,8 @@ def _define_common(values: FlagValues, *, on_devices: bool) -> None:
         return
     flags.DEFINE_integer("seed", 0, "the number `N` that all randomness comes from", flag_values=values)
     flags.DEFINE_integer(
-        "devices", None, "use `N` devices; by default all there are, and one a core on a CPU", lower_bound=1,
-        flag_values=values,
+        "devices", None, "use `N` devices, of every process; by default all there are, and one a core on a CPU",
+        lower_bound=1, flag_values=values,
     )  # fmt: skip
     flags.DEFINE_enum(
         "precision", "highest", PRECISIONS,
@@ -73,6 +74,7 @@ def _define_common(values: FlagValues, *, on_devices: bool) -> None:
         "keep compiled programs in the folder `PATH`, so that the next run starts faster; off by default",
         flag_values=values,
     )  # fmt: skip
+    distributed.define_flags(values)
 
 
 def parse(name: str, command: Command[Any], arguments: Sequence[str]) -> FlagValues:

@@ -55,6 +55,10 @@ class Terminal:
         # A progress bar may stand on this line; it draws itself again below.
         _write(self.err, (_ERASE_LINE if self.err.isatty() else "") + line + "\n")
 
+    def of_process(self, number: int) -> Terminal:
+        """The terminal of a process that is not the first: silent, but for complaints, which say whose they are."""
+        return _PeerTerminal(self, number)
+
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
         """Show the library's InputWarnings as notes; other warnings go where they went."""
@@ -70,6 +74,19 @@ class Terminal:
 
             warnings.showwarning = show
             yield
+
+
+class _PeerTerminal(Terminal):
+    def __init__(self, real: Terminal, number: int) -> None:
+        nowhere = open(os.devnull, "w")  # noqa: SIM115  # open as long as the process lives
+        super().__init__(nowhere, nowhere)
+        self._real, self._number = real, number
+
+    def complain(self, text: str) -> None:
+        self._real.complain(f"process {self._number}: {text}")
+
+    def complain_at_length(self, error: BaseException) -> None:
+        self._real.complain_at_length(error)
 
 
 def one_line(text: object) -> str:
