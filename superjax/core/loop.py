@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,8 @@ from jax.sharding import Mesh
 
 from superjax.core import mesh as meshes
 from superjax.core import processes
+from superjax.core.arrays import Arrays, by_name, from_names
+from superjax.core.errors import InputError
 
 Tree = Any
 Step = Callable[[Tree, Tree, jax.Array], tuple[Tree, Tree]]
@@ -47,6 +49,31 @@ class LoopState:
         done = np.clip(int(self.step) - record_every * np.arange(_windows(steps, record_every)), 0, record_every)
         divisor = np.where(done > 0, done, np.nan)
         return jax.tree.map(lambda sums: sums / divisor.reshape(-1, *[1] * (sums.ndim - 1)), self.history)
+
+    def arrays(self, steps: int) -> Arrays:
+        """What a checkpoint holds of the loop: its leaves by name, not copied, and the total of its steps.
+
+        Args:
+            steps: as given to `run`.
+        """
+        return {**by_name(self), "steps": np.asarray(steps, np.int64)}
+
+
+def restore(like: LoopState, arrays: Mapping[str, Any], steps: int) -> LoopState:
+    """The `LoopState` that `LoopState.arrays` took apart.
+
+    Args:
+        like: with leaves of the wanted shapes and dtypes, for instance the first state.
+        arrays: the checkpoint.
+        steps: as given to `run`.
+
+    Raises:
+        InputError: it is the checkpoint of another loop.
+    """
+    found = from_names({"steps": np.asarray(steps, np.int64)}, arrays)
+    if int(found["steps"]) != steps:
+        raise InputError(f"checkpoint: is of {int(found['steps'])} steps, this work has {steps}; start anew")
+    return from_names(like, arrays)
 
 
 def begin(step: Step, state: Tree, constants: Tree, steps: int, *, record_every: int = 1) -> LoopState:
@@ -94,7 +121,8 @@ def run(
         chunk: most steps in one compiled call.
         chunk_seconds: how long a call should take, so that progress moves and Ctrl-C answers.
         on_progress: called with (steps done, steps) after each call.
-        checkpoint_every: steps between two calls of `on_checkpoint`, which falls on multiples of it.
+        checkpoint_every: steps between two calls of `on_checkpoint`, which falls on multiples of it and on the last
+            step; by default it is called after every compiled call.
         on_checkpoint: receives the `LoopState`; it must read what it keeps before it returns.
 
     Returns:
@@ -125,7 +153,7 @@ def run(
         loop = LoopState(np.asarray(done, np.int64), state, history)
         if on_progress is not None:
             on_progress(done, steps)
-        if on_checkpoint is not None and checkpoint_every is not None and done % checkpoint_every == 0:
+        if on_checkpoint is not None and (not checkpoint_every or done % checkpoint_every == 0 or done == steps):
             on_checkpoint(loop)
     return loop
 

@@ -1,0 +1,255 @@
+"""Checkpoints of work under way: Orbax, saved in the background, the newest few kept, each whole and checked or unused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from superjax.core import processes
+from superjax.core.arrays import Arrays
+from superjax.core.errors import EnvironmentFailure, InputError, InputWarning
+
+_TEMPORARY = "*.orbax-checkpoint-tmp*"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One checkpoint, read back.
+
+    Attributes:
+        item: what it is a state of, as given to `save`.
+        arrays: name -> array, NumPy, whole in every process whatever devices it was saved from.
+    """
+
+    item: str
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def place(self) -> str:
+        """Where the work stood, in words."""
+        return _place(self.item, self.arrays)
+
+
+class Store:
+    """A folder of numbered checkpoints; every process of a `jax.distributed` run makes the same calls.
+
+    A checkpoint appears under its number only when it is complete; Orbax is imported when there is one to write or read.
+
+    Args:
+        folder: on a disk that all processes share; made with the first checkpoint.
+        run: what makes this run this run; a checkpoint of another one is refused.
+        every_s: least seconds between two checkpoints that `offer` saves; what was offered in between is passed over.
+        keep: how many of the newest stay.
+
+    Example:
+        >>> import tempfile
+        >>> with Store(Path(tempfile.mkdtemp()) / "state", {"seed": 0}) as store:
+        ...     store.save({"step": np.asarray(3), "steps": np.asarray(10), "x": np.arange(2)}, "cell 1")
+        >>> found = store.newest()
+        >>> found.place, found.arrays["x"]
+        ('cell 1, step 3 of 10', array([0, 1]))
+    """
+
+    def __init__(self, folder: Path, run: Mapping[str, Any], *, every_s: float = 60.0, keep: int = 2) -> None:
+        self.folder = folder.absolute()
+        self._run = hashlib.sha256(json.dumps(run, sort_keys=True, default=str).encode()).hexdigest()
+        self._every_s, self._keep = every_s, keep
+        self._managed: Any = None
+        self._last = time.monotonic()
+        self._writing: str | None = None
+        self.committed: str | None = None
+        """Where the work stood at the newest checkpoint known to be complete, in words."""
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def offer(self, arrays: Arrays, item: str = "") -> bool:
+        """Save if it is time and the last one is written; never waits for the disk.
+
+        Args:
+            arrays: the state; read before this returns.
+            item: what it is a state of.
+
+        Returns:
+            Whether it is being saved.
+
+        Raises:
+            EnvironmentFailure: an earlier save failed.
+        """
+        busy = self._writing is not None and self._manager().is_saving_in_progress()
+        if not busy:
+            self.wait()
+        if processes.any_of_them(busy) or not processes.agreed(time.monotonic() - self._last >= self._every_s):
+            return False
+        self.save(arrays, item)
+        return True
+
+    def save(self, arrays: Arrays, item: str = "") -> None:
+        """Begin to save, after what is being saved is written.
+
+        Args:
+            arrays: the state; read before this returns.
+            item: what it is a state of.
+
+        Raises:
+            EnvironmentFailure: the disk refuses, now or for the save before.
+        """
+        import orbax.checkpoint as ocp
+
+        self.wait()
+        about = {
+            "item": item,
+            "run": self._run,
+            "arrays": {name: [str(leaf.dtype), list(leaf.shape), _checksum(leaf)] for name, leaf in arrays.items()},
+        }
+        both = ocp.args.Composite(arrays=ocp.args.PyTreeSave(dict(arrays)), about=ocp.args.JsonSave(about))
+        with self._failures_named():
+            manager = self._manager()
+            manager.save((manager.latest_step() or 0) + 1, args=both)
+        self._writing, self._last = _place(item, arrays), time.monotonic()
+
+    def wait(self) -> None:
+        """Wait until what is being saved is complete.
+
+        Raises:
+            EnvironmentFailure: it failed.
+        """
+        if self._writing is None:
+            return
+        writing, self._writing = self._writing, None
+        with self._failures_named():
+            self._manager().wait_until_finished()
+            self._manager().check_for_errors()
+        self.committed = writing
+
+    def close(self) -> None:
+        """Wait, and let go of Orbax's threads; nothing half-written stays behind.
+
+        Raises:
+            EnvironmentFailure: the last save failed.
+        """
+        try:
+            self.wait()
+        finally:
+            manager, self._managed = self._managed, None
+            if manager is not None:
+                with self._failures_named():
+                    manager.close()
+
+    def newest(self) -> Saved | None:
+        """The newest checkpoint that is whole; an `InputWarning` names those that are damaged, and removes them.
+
+        Raises:
+            InputError: it belongs to another run.
+        """
+        if not processes.agreed(self.folder.is_dir()):
+            return None
+        self.wait()
+        for number in sorted(self._manager().all_steps(), reverse=True):
+            try:
+                found: Saved | None = self._read(number)
+            except InputError:
+                raise
+            except Exception as error:  # whatever a damaged file makes of Orbax
+                found, cause = None, _first_line(error)
+            if not processes.any_of_them(found is None):
+                assert found is not None
+                self.committed = found.place
+                return found
+            warnings.warn(
+                f"{self.folder / str(number)}: the checkpoint is damaged ({cause}); the one before is used",
+                InputWarning,
+                stacklevel=2,
+            )
+            manager, self._managed = self._managed, None
+            manager.close()
+            _remove(self.folder / str(number))
+        return None
+
+    def clear(self) -> None:
+        """Remove all checkpoints, for work that starts anew."""
+        self.close()
+        _remove(self.folder)
+
+    def _read(self, number: int) -> Saved:
+        import orbax.checkpoint as ocp
+
+        manager = self._manager()
+        about = manager.restore(number, args=ocp.args.Composite(about=ocp.args.JsonRestore())).about
+        if about["run"] != self._run:
+            raise InputError(f"{self.folder}: holds checkpoints of another run; give another --out, or --noresume")
+        # As whole NumPy arrays: the devices of today lay them out anew, however many saved them.
+        plain = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in about["arrays"]}
+        both = ocp.args.Composite(arrays=ocp.args.PyTreeRestore(restore_args=plain))
+        arrays = manager.restore(number, args=both).arrays
+        for name, (dtype, shape, checksum) in about["arrays"].items():
+            array = arrays[name]
+            if [str(array.dtype), list(array.shape)] != [dtype, shape] or checksum not in (None, _checksum(array)):
+                raise ValueError(f"{name} is not what was saved")
+        return Saved(about["item"], arrays)
+
+    def _manager(self) -> Any:
+        """Orbax's manager of the folder; making it sweeps what a crash left half-written."""
+        if self._managed is None:
+            import orbax.checkpoint as ocp
+
+            options = ocp.CheckpointManagerOptions(max_to_keep=self._keep, create=True, cleanup_tmp_directories=True)
+            self._managed = ocp.CheckpointManager(self.folder, options=options, item_names=("arrays", "about"))
+        return self._managed
+
+    @contextmanager
+    def _failures_named(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # Orbax hands a full disk on as whatever its layers make of it
+            for leftover in self.folder.glob(_TEMPORARY):
+                shutil.rmtree(leftover, ignore_errors=True)
+            raise EnvironmentFailure(f"{self.folder}: a checkpoint cannot be written ({_disk_cause(error)})") from error
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder once for all processes, before any of them goes on."""
+    if processes.alone() or jax.process_index() == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+    processes.agreed(0)
+
+
+def _place(item: str, arrays: Mapping[str, Any]) -> str:
+    step = f"step {int(arrays['step'])} of {int(arrays['steps'])}" if {"step", "steps"} <= set(arrays) else ""
+    return ", ".join(part for part in (item, step) if part)
+
+
+def _checksum(leaf: jax.Array | np.ndarray) -> int | None:
+    """CRC-32 of an array's bytes: Orbax's files notice a missing byte, not a changed one. None where it is spread out."""
+    if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
+        return None
+    return zlib.crc32(np.ascontiguousarray(leaf).view(np.uint8).reshape(-1).data) if np.size(leaf) else 0
+
+
+def _disk_cause(error: BaseException) -> str:
+    code = re.search(r"os_error_code='(\d+)'", str(error))
+    if code is not None:
+        return os.strerror(int(code[1]))
+    return getattr(error, "strerror", None) or _first_line(error)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).splitlines()
+    return lines[0][:200] if lines else type(error).__name__

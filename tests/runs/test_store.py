@@ -1,0 +1,173 @@
+"""Checkpoints: whole or unused, of this run or refused, newest few kept, and a disk that refuses is said."""
+
+from __future__ import annotations
+
+import subprocess
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from superjax.core.arrays import by_name, from_names
+from superjax.core.errors import EnvironmentFailure, InputError, InputWarning
+from superjax.core.mesh import row_mesh, shard_rows
+from superjax.runs.store import Store
+
+RUN = {"command": "train", "seed": 0}
+
+
+def state(step=3):
+    return {
+        "step": np.asarray(step, np.int64),
+        "steps": np.asarray(10, np.int64),
+        "x": jnp.arange(50_000, dtype=jnp.float32) * step,
+        "history": np.arange(7) / 3 * step,
+        "counter": jnp.asarray(16777217, jnp.int32),
+    }
+
+
+def store_in(tmp_path, **options):
+    return Store(tmp_path / "state", RUN, **{"every_s": 0.0, **options})
+
+
+def assert_state(found, step):
+    for name, expected in state(step).items():
+        assert found.arrays[name].dtype == expected.dtype
+        np.testing.assert_array_equal(found.arrays[name], expected)
+
+
+def damaged_files(tmp_path, number, damage):
+    """Damage the largest file of a checkpoint, which holds the values."""
+    file = max((tmp_path / "state" / str(number)).rglob("*"), key=lambda path: path.stat().st_size)
+    data = bytearray(file.read_bytes())
+    if damage == "truncated":
+        data = data[: len(data) // 2]
+    else:
+        data[len(data) // 2] ^= 64
+    file.write_bytes(bytes(data))
+
+
+def test_what_was_saved_comes_back_with_every_bit_and_dtype(tmp_path):
+    with store_in(tmp_path) as store:
+        store.save(state(), "cell")
+    with store_in(tmp_path) as store:
+        found = store.newest()
+    assert found.place == store.committed == "cell, step 3 of 10"
+    assert_state(found, 3)
+
+
+def test_the_newest_few_are_kept(tmp_path):
+    with store_in(tmp_path, keep=2) as store:
+        for step in range(1, 6):
+            store.save(state(step))
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["4", "5"]
+    with store_in(tmp_path) as store:
+        assert_state(store.newest(), 5)
+
+
+def test_a_state_that_is_overwritten_afterwards_is_saved_as_it_was(tmp_path):
+    advance = jax.jit(lambda x: x + 1, donate_argnums=0)
+    x = jnp.zeros(300_000)
+    with store_in(tmp_path) as store:
+        store.save({"x": x})
+        for _ in range(50):
+            x = advance(x)
+        x.block_until_ready()
+        assert not store.newest().arrays["x"].any()
+
+
+def test_offers_are_taken_when_it_is_time(tmp_path):
+    with store_in(tmp_path, every_s=1e9) as store:
+        assert not store.offer(state())
+        assert store.newest() is None
+    with store_in(tmp_path) as store:
+        assert store.offer(state())
+        store.wait()
+        assert store.newest() is not None
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("damage", ["truncated", "changed"])
+def test_a_damaged_newest_checkpoint_is_said_and_the_one_before_used(tmp_path, damage):
+    with store_in(tmp_path) as store:
+        store.save(state(1))
+        store.save(state(2))
+    damaged_files(tmp_path, 2, damage)
+    with store_in(tmp_path) as store:
+        with pytest.warns(InputWarning, match=r"state/2: the checkpoint is damaged .*; the one before is used"):
+            assert_state(store.newest(), 1)
+        store.save(state(4))
+    with store_in(tmp_path) as store, warnings.catch_warnings():
+        assert_state(store.newest(), 4)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("leftover", ["200.orbax-checkpoint-tmp", "2.orbax-checkpoint-tmp-0"])
+def test_41_what_a_crash_left_half_written_is_swept_and_in_nobodys_way(tmp_path, leftover):
+    with store_in(tmp_path) as store:
+        store.save(state(1))
+    (tmp_path / "state" / leftover / "arrays").mkdir(parents=True)
+    with store_in(tmp_path) as store:
+        assert_state(store.newest(), 1)
+        store.save(state(2))
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["1", "2"]
+
+
+def test_another_runs_checkpoints_are_refused(tmp_path):
+    with store_in(tmp_path) as store:
+        store.save(state())
+    other = Store(tmp_path / "state", {**RUN, "seed": 1})
+    with other, pytest.raises(InputError, match="holds checkpoints of another run"):
+        other.newest()
+
+
+@pytest.mark.parametrize("devices", [1, 2, 3])
+def test_39_saved_on_8_devices_it_comes_back_on_1_2_or_3(tmp_path, devices):
+    x = np.random.default_rng(0).normal(size=(24, 5)).astype(np.float32)
+    with store_in(tmp_path) as store:
+        store.save({"x": shard_rows(x, row_mesh())})
+        found = store.newest().arrays["x"]
+    np.testing.assert_array_equal(np.asarray(shard_rows(found, row_mesh(jax.devices()[:devices]))), x)
+
+
+def test_40_an_optimisers_state_returns_into_its_own_tree_and_no_other(tmp_path):
+    params = {"W": jnp.ones((12, 3))}
+    optimiser = optax.chain(optax.clip(1.0), optax.adam(1e-2))
+    moments = optimiser.update(jax.tree.map(jnp.ones_like, params), optimiser.init(params))[1]
+    with store_in(tmp_path) as store:
+        store.save(by_name(moments))
+        saved = store.newest().arrays
+    found = from_names(moments, saved)
+    assert jax.tree.structure(found) == jax.tree.structure(moments)
+    jax.tree.map(np.testing.assert_array_equal, found, moments)
+    wider = optimiser.init({"W": jnp.ones((16, 3))})
+    with pytest.raises(InputError, match=r"mu/W is float32\[12, 3\], this work has float32\[16, 3\]; start anew"):
+        from_names(wider, saved)
+    with pytest.raises(InputError, match="has no .*bias"):
+        from_names({"bias": np.zeros(3)}, saved)
+
+
+@pytest.mark.faults
+def test_a_full_disk_is_the_environments_failure_and_what_was_saved_stays(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        noise = np.random.default_rng(0).normal(size=200_000)
+        store = Store(disk / "state", RUN)
+        store.save({"x": noise[:1000]}, "small")
+        store.wait()
+        store.save({"x": noise}, "large")
+        with pytest.raises(EnvironmentFailure, match="cannot be written .No space left on device"):
+            store.close()
+        assert store.committed == "small"
+        assert [path.name for path in (disk / "state").iterdir()] == ["1"]
+        with Store(disk / "state", RUN) as again:
+            np.testing.assert_array_equal(again.newest().arrays["x"], noise[:1000])
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
