@@ -15,7 +15,8 @@ from benchmarks import _harness
 from superjax.core import loop
 from superjax.core import mesh as meshes
 from superjax.toy import Member, Training, grid
-from superjax.toy.group import Group, Resources
+from superjax.toy.group import Group
+from superjax.toy.resources import Resources
 
 SIZES = (10, 15, 25, 39, 63, 100)
 GAMMAS = [float(gamma) for gamma in np.linspace(-1, 1, 10)]
@@ -33,9 +34,9 @@ class Ours:
     def __init__(self, members: Sequence[Member], mesh: Mesh, steps: int) -> None:
         self.members, self.mesh, self.steps = members, mesh, steps
         group = Group(members[0].program, members, Training(steps=2**20), Resources(mesh))
-        [(layout, tables)] = group._passes()
+        [layout] = group._plan()
         self.engine = group._engine
-        self.constants = group._shard(group._constants(layout, tables))
+        self.constants = group._shard(group._constants(layout))
         start = group._shard(group._starting_state(layout))
         self.loop = loop.begin(self.engine, start, self.constants, 2**20, record_every=2**12)
 

@@ -1,4 +1,4 @@
-"""Checkpoints of work under way: Orbax, saved in the background, the newest few kept, each whole and checked or unused."""
+"""Checkpoints of work under way: Orbax, in the background, the newest few kept, each whole and checked, or unused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Saved:
 class Store:
     """A folder of numbered checkpoints; every process of a `jax.distributed` run makes the same calls.
 
-    A checkpoint appears under its number only when it is complete; Orbax is imported when there is one to write or read.
+    A checkpoint appears under its number only when it is complete; Orbax is imported when first needed.
 
     Args:
         folder: on a disk that all processes share; made with the first checkpoint.
@@ -237,7 +237,7 @@ def _place(item: str, arrays: Mapping[str, Any]) -> str:
 
 
 def _checksum(leaf: jax.Array | np.ndarray) -> int | None:
-    """CRC-32 of an array's bytes: Orbax's files notice a missing byte, not a changed one. None where it is spread out."""
+    """CRC-32 of an array: Orbax notices a missing byte, not a changed one. None where it is spread over hosts."""
     if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
         return None
     return zlib.crc32(np.ascontiguousarray(leaf).view(np.uint8).reshape(-1).data) if np.size(leaf) else 0

@@ -34,6 +34,7 @@ from superjax.toy.theory import (
     trivial_loss,
     welch_overlap,
 )
+from superjax.toy.trained import Trained, Unfinished
 
 __all__ = [
     "ACTIVATIONS",
@@ -48,7 +49,9 @@ __all__ = [
     "Params",
     "Preset",
     "Sweep",
+    "Trained",
     "Training",
+    "Unfinished",
     "activation_probabilities",
     "as_module",
     "fit_exponent",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import jax
@@ -11,11 +11,15 @@ from jax.sharding import Mesh
 
 from superjax.core import grid as grids
 from superjax.core import mesh as meshes
+from superjax.core.arrays import Arrays
 from superjax.core.errors import InputError
+from superjax.toy.cost import step_flops
 from superjax.toy.engine import Training
-from superjax.toy.group import Group, Resources, Trained
+from superjax.toy.group import Group
 from superjax.toy.members import Member
 from superjax.toy.model import Params
+from superjax.toy.resources import Resources
+from superjax.toy.trained import Trained, Unfinished, Watchers
 
 
 @jax.tree_util.register_dataclass
@@ -61,6 +65,9 @@ def train_ensemble(
     abreast: int | None = None,
     precision: str = "highest",
     on_progress: Callable[[int, int], None] | None = None,
+    on_checkpoint: Callable[[Arrays], None] | None = None,
+    on_trained: Callable[[Mapping[int, Trained]], None] | None = None,
+    unfinished: Unfinished | None = None,
 ) -> EnsembleResult:
     """Train toy autoencoders, however many and however different, in one compiled program for each shape.
 
@@ -78,13 +85,18 @@ def train_ensemble(
         abreast: members computed side by side on a device, the others in turn. By default 1 on a CPU, where one model
             fills a core's cache, and all elsewhere.
         precision: of matrix products, "highest", "high" or "default"; accumulation is float32.
-        on_progress: called with (member-steps done, member-steps in all).
+        on_progress: called with (member-steps done, member-steps in all), once a second or so.
+        on_checkpoint: called as often, with arrays by name from which the members that are being trained can go on
+            exactly; to be read before it returns, for instance by `np.savez(path, **arrays)`.
+        on_trained: called with members that are done, by their places.
+        unfinished: what an earlier call with these members and this training left; devices, chunk and memory may
+            have changed meanwhile, which matters as much as it does without a stop.
 
     Returns:
         The trained members.
 
     Raises:
-        InputError: no members, or not enough memory for one.
+        InputError: no members, not enough memory for one, or the checkpoint of another ensemble.
 
     Example:
         >>> from superjax.toy import Training, grid, train_ensemble
@@ -92,6 +104,21 @@ def train_ensemble(
         >>> result = train_ensemble(members, Training(steps=30, test_batches=4))
         >>> result.loss.shape, result.params[3].W.shape, result.status[0]
         ((4,), (20, 5), 'trained')
+
+        Stopped, and gone on:
+
+        >>> import tempfile
+        >>> file = tempfile.mkdtemp() + "/newest.npz"
+        >>> def stop(arrays):
+        ...     np.savez(file, **arrays)
+        ...     raise KeyboardInterrupt
+        >>> try:
+        ...     train_ensemble(members, Training(steps=30, test_batches=4), on_checkpoint=stop)
+        ... except KeyboardInterrupt:
+        ...     rest = Unfinished(under_way=np.load(file))
+        >>> again = train_ensemble(members, Training(steps=30, test_batches=4), unfinished=rest)
+        >>> bool(np.all(again.loss == result.loss))
+        True
     """
     members, training = tuple(members), training or Training()
     if not members:
@@ -102,17 +129,22 @@ def train_ensemble(
     by_program = grids.group_by(members, lambda member: member.program)
     # All groups first: one that cannot be trained is known before hours have gone into the others.
     groups = [
-        Group(program, [members[place] for place in places], training, resources)
+        Group(program, [members[place] for place in places], training, resources, places)
         for program, places in by_program.items()
     ]
+    longest_first = sorted(
+        zip(groups, by_program.values(), strict=True),
+        key=lambda one: -sum(step_flops(members[place]) for place in one[1]),
+    )
     trained: dict[int, Trained] = {}
-    for group, places in zip(groups, by_program.values(), strict=True):
+    for group, places in longest_first:
 
         def report(done: int, before: int = len(trained) * training.steps) -> None:
             if on_progress is not None:
                 on_progress(before + done, len(members) * training.steps)
 
-        trained.update(zip(places, group.train(report), strict=True))
+        found = group.train(Watchers(report, on_checkpoint, on_trained), unfinished)
+        trained.update(zip(places, found, strict=True))
     return _collect(members, training, [trained[place] for place in range(len(members))], len(groups))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,67 +14,14 @@ from jax.sharding import Mesh
 
 from superjax.core import keys, loop
 from superjax.core import mesh as meshes
+from superjax.core.arrays import Arrays
 from superjax.toy import sampling
 from superjax.toy.decay import optimiser
 from superjax.toy.engine import Constants, Engine, Hparams, MemberState, Training
 from superjax.toy.members import Layout, Member, Program, lay_out
-from superjax.toy.memory import members_at_a_time
 from superjax.toy.model import Params
-
-
-class Trained(NamedTuple):
-    """One trained member on the host.
-
-    Attributes:
-        params: W [n, m] and b [n], float32.
-        loss: test loss, NaN if the member failed.
-        loss_stderr: its standard error over test batches.
-        history: [P] float64, mean training loss in each window.
-        failed_at: first step whose loss or gradient was not finite, or -1.
-    """
-
-    params: Params
-    loss: float
-    loss_stderr: float
-    history: np.ndarray
-    failed_at: int
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What an ensemble may use, and how.
-
-    Attributes:
-        mesh: devices; members are sharded over them.
-        chunk: members of a program at a time; from the memory there is when None.
-        memory: bytes they may take; from the memory there is when None.
-        abreast: members side by side on a device; by the platform when None.
-        precision: of matrix products.
-    """
-
-    mesh: Mesh
-    chunk: int | None = None
-    memory: int | None = None
-    abreast: int | None = None
-    precision: str = "highest"
-
-    @property
-    def devices(self) -> list[jax.Device]:
-        """The devices of the mesh."""
-        return list(self.mesh.devices.flat)
-
-    def members_at_a_time(self, program: Program) -> int:
-        """The chunk, given or found.
-
-        Raises:
-            InputError: not enough memory for one member.
-        """
-        return self.chunk or members_at_a_time(program, self.devices, self.memory)
-
-    def members_abreast(self, number: int) -> int:
-        """How many of a device's `number` members are computed side by side."""
-        by_platform = 1 if self.devices[0].platform == "cpu" else number
-        return min(number, self.abreast or by_platform)
+from superjax.toy.resources import Resources
+from superjax.toy.trained import Trained, Unfinished, Watchers
 
 
 class Group:
@@ -86,62 +32,113 @@ class Group:
         members: at least one.
         training: steps, schedule and test.
         resources: devices and memory.
+        numbers: the members' places in the ensemble; by default 0, 1, ...
 
     Raises:
         InputError: not enough memory for one member.
     """
 
-    def __init__(self, program: Program, members: Sequence[Member], training: Training, resources: Resources) -> None:
+    def __init__(
+        self,
+        program: Program,
+        members: Sequence[Member],
+        training: Training,
+        resources: Resources,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
         mesh = resources.mesh
         self._program, self._members, self._training, self._mesh = program, members, training, mesh
-        fitting = resources.members_at_a_time(program)
-        self._layout = lay_out(members, mesh.size, fitting)
-        per_pass = max(1, min(fitting // (self._layout.width * mesh.size), self._layout.blocks // mesh.size))
-        self._blocks_per_pass = per_pass * mesh.size
-        self._tables = [_table(members[row[0]]) for row in self._layout.places]
-        abreast = resources.members_abreast(per_pass * self._layout.width)
-        self._engine = Engine(program, training, _slots(self._tables), abreast, resources.precision)
+        self._numbers = np.arange(len(members)) if numbers is None else np.asarray(numbers)
+        self._fitting = resources.members_at_a_time(program)
+        self._tables = {member.data: _table(member) for member in {one.data: one for one in members}.values()}
+        widest = next(self._passes(range(len(members))))
+        abreast = resources.members_abreast(widest.places.size // mesh.size)
+        self._engine = Engine(program, training, _slots(self._tables.values()), abreast, resources.precision)
 
-    def train(self, on_progress: Callable[[int], None]) -> list[Trained]:
-        """Train and test all members.
+    def train(self, watchers: Watchers, unfinished: Unfinished | None = None) -> list[Trained]:
+        """Train and test all members, or those that an earlier call did not come to.
 
         Args:
-            on_progress: called with the member-steps done.
+            watchers: told the member-steps done, states to go on from, and members that are trained.
+            unfinished: what the earlier call left.
 
         Returns:
             The members in their order.
+
+        Raises:
+            InputError: the checkpoint belongs to another ensemble.
         """
-        found: dict[int, Trained] = {}
-        for layout, tables in self._passes():
+        unfinished = unfinished or Unfinished()
+        found = {at: unfinished.trained[no] for at, no in enumerate(self._numbers) if no in unfinished.trained}
+        saved = self._own(unfinished.under_way)
+        for layout in self._plan(found, saved):
             before = len(found) * self._training.steps
             number = int(layout.real.sum())
 
             def report(done: int, _: int, before: int = before, number: int = number) -> None:
-                on_progress(before + done * number)
+                watchers.on_progress(before + done * number)
 
-            found.update(self._train_pass(layout, tables, report))
+            trained = self._train_pass(layout, saved, report, watchers.on_checkpoint)
+            found.update(trained)
+            if watchers.on_trained is not None:
+                watchers.on_trained({int(self._numbers[at]): one for at, one in trained.items()})
         return [found[place] for place in range(len(self._members))]
 
-    def _passes(self) -> Iterator[tuple[Layout, list[sampling.Table]]]:
-        """Parts of the layout of equal size, so that one compiled program does for all."""
-        size = self._blocks_per_pass
-        for start in range(0, self._layout.blocks, size):
+    def _own(self, under_way: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """The checkpoint, if it is of members of this group."""
+        if under_way is None or not np.isin(self._numbers, under_way["places"]).any():
+            return None
+        return under_way
+
+    def _plan(self, found: Collection[int] = (), saved: Mapping[str, Any] | None = None) -> list[Layout]:
+        """The passes to go. As at first where possible, so that not a bit can differ; members are laid out anew where
+        other devices or another memory stopped in the midst of what would now be a pass."""
+        everybody = range(len(self._members))
+        passes = list(self._passes(everybody))
+        whole = all(len(set(found) & set(one.members)) in (0, len(one.members)) for one in passes)
+        if not whole or not (saved is None or any(np.array_equal(self._names(p), saved["places"]) for p in passes)):
+            begun = set(np.flatnonzero(np.isin(self._numbers, saved["places"]))) if saved is not None else set()
+            begun_and_not = [at for at in everybody if at in begun], [at for at in everybody if at not in begun]
+            passes = [p for part in begun_and_not for p in self._passes([at for at in part if at not in found])]
+        return [one for one in passes if not set(one.members) <= set(found)]
+
+    def _names(self, layout: Layout) -> np.ndarray:
+        """[N, F] the places in the ensemble of a layout's members; -1 in idle places."""
+        return np.where(layout.real, self._numbers[layout.places], -1)
+
+    def _passes(self, members: Sequence[int]) -> Iterator[Layout]:
+        """Some of the members, laid out in parts of equal size, so that one compiled program does for all."""
+        if not members:
+            return
+        whole = lay_out([self._members[at] for at in members], self._mesh.size, self._fitting)
+        devices = self._mesh.size
+        size = devices * max(1, min(self._fitting // (whole.width * devices), whole.blocks // devices))
+        for start in range(0, whole.blocks, size):
             span = range(start, start + size)
-            rows = [row % self._layout.blocks for row in span]
-            within = np.array([row < self._layout.blocks for row in span])
-            layout = Layout(self._layout.places[rows], self._layout.real[rows] & within[:, None])
-            yield layout, [self._tables[row] for row in rows]
+            rows = [row % whole.blocks for row in span]
+            within = np.array([row < whole.blocks for row in span])
+            yield Layout(np.asarray(members)[whole.places[rows]], whole.real[rows] & within[:, None])
 
     def _train_pass(
-        self, layout: Layout, tables: list[sampling.Table], on_progress: Callable[[int, int], None]
+        self,
+        layout: Layout,
+        saved: Mapping[str, Any] | None,
+        on_progress: Callable[[int, int], None],
+        on_checkpoint: Callable[[Arrays], None] | None,
     ) -> dict[int, Trained]:
-        constants = self._shard(self._constants(layout, tables))
-        start = self._shard(self._starting_state(layout))
         steps, every = self._training.steps, self._training.record_every
-        first = loop.begin(self._engine, start, constants, steps, record_every=every)
+        names = self._names(layout)
+
+        def keep(now: loop.LoopState) -> None:
+            if on_checkpoint is not None:
+                on_checkpoint({"places": names, **now.arrays(steps)})
+
+        constants = self._shard(self._constants(layout))
+        first = self._first(layout, constants, saved)
         last = loop.run(
-            self._engine, first, constants, steps, mesh=self._mesh, record_every=every, on_progress=on_progress
-        )
+            self._engine, first, constants, steps, mesh=self._mesh, record_every=every, on_progress=on_progress,
+            on_checkpoint=keep,
+        )  # fmt: skip
         batches = self._training.test_batches
         losses = _test(last.state.params, constants, engine=self._engine, mesh=self._mesh, batches=batches)
         params, failed_at, losses = meshes.to_host((last.state.params, last.state.failed_at, losses))
@@ -153,15 +150,35 @@ class Group:
             for at in zip(*np.nonzero(layout.real), strict=True)
         }
 
+    def _first(self, layout: Layout, constants: Constants, saved: Mapping[str, Any] | None) -> loop.LoopState:
+        """Where a pass begins: with the members' starting values, or as they were saved, laid out as today."""
+        steps, every = self._training.steps, self._training.record_every
+        if saved is None or not np.isin(self._numbers[layout.places], saved["places"]).all():
+            start = self._shard(self._starting_state(layout))
+            return loop.begin(self._engine, start, constants, steps, record_every=every)
+        like = loop.LoopState(
+            np.asarray(0, np.int64),
+            self._state_like(saved["places"].shape),
+            {"loss": np.zeros((-(-steps // every), *saved["places"].shape))},
+        )
+        then = loop.restore(like, saved, steps)
+        where = {number: at for at, number in np.ndenumerate(saved["places"])}
+        at = np.array([[where[number] for number in row] for row in self._numbers[layout.places]])
+        block, place = at[..., 0], at[..., 1]
+        state = jax.tree.map(lambda leaf: leaf[block, place], then.state)
+        return loop.LoopState(
+            then.step, self._shard(state), {"loss": np.ascontiguousarray(then.history["loss"][:, block, place])}
+        )
+
     def _shard(self, tree: Any) -> Any:
         return jax.tree.map(lambda leaf: meshes.shard_rows(np.asarray(leaf), self._mesh), tree)
 
-    def _constants(self, layout: Layout, tables: list[sampling.Table]) -> Constants:
+    def _constants(self, layout: Layout) -> Constants:
         firsts = [self._members[row[0]] for row in layout.places]
         return Constants(
             _key_data(firsts, keys.DATA),
             _key_data(firsts, keys.TEST_DATA),
-            sampling.stack_tables(tables),
+            sampling.stack_tables([self._tables[member.data] for member in firsts]),
             self._hparams(layout),
         )
 
@@ -180,17 +197,21 @@ class Group:
     def _starting_state(self, layout: Layout) -> MemberState:
         """Starting values of every place, drawn member by member so that the ensemble around one changes no bit."""
         n, m = self._program.n, self._program.m
-        shape = layout.places.shape
-        W, b = np.empty((*shape, n, m), np.float32), np.empty((*shape, n), np.float32)
+        state = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), self._state_like(layout.places.shape))
+        W, b = state.params
         for at, place in np.ndenumerate(layout.places):
             member = self._members[place]
             normal = _standard_normal(keys.stream(member.seed, keys.PARAMETERS, n, m), n=n, m=m)
             W[at] = np.asarray(normal.W) * np.float32(member.start_scale)
             b[at] = np.asarray(normal.b) * np.float32(member.bias_std)
-        params = Params(W, b)
-        one = Params(jnp.zeros((n, m)), jnp.zeros(n))
-        moments = jax.tree.map(lambda leaf: np.zeros((*shape, *leaf.shape), leaf.dtype), jax.eval_shape(_moments, one))
-        return MemberState(params, moments, np.full(shape, -1, np.int32))
+        state.failed_at[:] = -1
+        return state
+
+    def _state_like(self, shape: tuple[int, ...]) -> MemberState:
+        """Shapes and dtypes of the state of [N, F] members."""
+        one = Params(jnp.zeros((self._program.n, self._program.m)), jnp.zeros(self._program.n))
+        like = MemberState(one, jax.eval_shape(_moments, one), jnp.int32(-1))
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((*shape, *leaf.shape), leaf.dtype), like)
 
 
 def _moments(params: Params) -> Any:
@@ -224,7 +245,7 @@ def _table(member: Member) -> sampling.Table:
     return sampling.dense_table(member.probabilities, member.high)
 
 
-def _slots(tables: Sequence[sampling.Table]) -> int:
+def _slots(tables: Collection[sampling.Table]) -> int:
     """Places for the events of a batch, a multiple of 64; 0 where every entry is drawn."""
     most = max((table.slots for table in tables if isinstance(table, sampling.EventTable)), default=0)
     return -(-most // 64) * 64

@@ -171,6 +171,11 @@ class Layout:
         """F."""
         return self.places.shape[1]
 
+    @property
+    def members(self) -> list[int]:
+        """Whose places these are."""
+        return self.places[self.real].tolist()
+
 
 def lay_out(members: Sequence[Member], devices: int, most: int | None = None) -> Layout:
     """Blocks of members with one stream of data each, cut so that the devices are evenly busy.

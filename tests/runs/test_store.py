@@ -146,7 +146,7 @@ def test_40_an_optimisers_state_returns_into_its_own_tree_and_no_other(tmp_path)
     wider = optimiser.init({"W": jnp.ones((16, 3))})
     with pytest.raises(InputError, match=r"mu/W is float32\[12, 3\], this work has float32\[16, 3\]; start anew"):
         from_names(wider, saved)
-    with pytest.raises(InputError, match="has no .*bias"):
+    with pytest.raises(InputError, match="has no bias"):
         from_names({"bias": np.zeros(3)}, saved)
 
 
@@ -163,7 +163,7 @@ def test_a_full_disk_is_the_environments_failure_and_what_was_saved_stays(tmp_pa
         store.save({"x": noise[:1000]}, "small")
         store.wait()
         store.save({"x": noise}, "large")
-        with pytest.raises(EnvironmentFailure, match="cannot be written .No space left on device"):
+        with pytest.raises(EnvironmentFailure, match=r"cannot be written \(No space left on device"):
             store.close()
         assert store.committed == "small"
         assert [path.name for path in (disk / "state").iterdir()] == ["1"]

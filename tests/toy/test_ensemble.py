@@ -13,8 +13,9 @@ from superjax.core import keys
 from superjax.core.errors import InputError
 from superjax.core.mesh import row_mesh
 from superjax.toy import Member, Training, grid, sampling, train_ensemble
-from superjax.toy.group import Group, Resources, _standard_normal, _table
+from superjax.toy.group import Group, _standard_normal, _table
 from superjax.toy.members import lay_out
+from superjax.toy.resources import Resources
 from tests.toy import reference
 
 LONG, SHORT = Training(steps=200, test_batches=2), Training(steps=40, test_batches=2)
@@ -104,14 +105,14 @@ def test_starts_and_data_are_bitwise_the_same_at_any_width(width, devices):
     members = [*others[:3], member, *others[3:]]
     mesh = row_mesh(jax.devices()[:devices])
     group = Group(member.program, members, SHORT, Resources(mesh))
-    [(layout, tables)] = group._passes()
+    [layout] = group._plan()
     place = members.index(member)
     at = tuple(np.argwhere((layout.places == place) & layout.real)[0])
     start = group._shard(group._starting_state(layout))
     normal = _standard_normal(keys.stream(member.seed, keys.PARAMETERS, 100, 6), n=100, m=6)
     assert np.array_equal(np.asarray(start.params.W)[at], np.asarray(normal.W) * np.float32(6**-0.5))
 
-    constants = group._shard(group._constants(layout, tables))
+    constants = group._shard(group._constants(layout))
     block = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[at[0]]), constants)
     batch = jax.jit(group._engine._draw)(block.train_key, block.table, jnp.int32(17))
     assert np.array_equal(sampling.to_dense(batch, 64, 100), _batches(member, 18)[17])
@@ -231,7 +232,7 @@ def test_members_are_sharded_over_devices():
     members = grid(n=10, m=2, batch=8, decay=list(np.linspace(-1, 1, 16)))
     mesh = row_mesh(jax.devices())
     group = Group(members[0].program, members, SHORT, Resources(mesh))
-    [(layout, _)] = group._passes()
+    [layout] = group._plan()
     assert layout.places.shape == (8, 2)
     start = group._shard(group._starting_state(layout))
     assert {shard.data.shape for shard in start.params.W.addressable_shards} == {(1, 2, 10, 2)}
