@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import jax
     from matplotlib.figure import Figure
 
+    from superjax.cli.checkpoints import Checkpoints
+
 C = TypeVar("C")
 
 
@@ -46,6 +48,12 @@ class Context(Protocol):
 
     def begin(self) -> RunFolder | None:
         """The run folder, made and locked, for work that saves on its way; None where nothing is kept."""
+
+    def checkpoints(self) -> AbstractContextManager[Checkpoints]:
+        """What is kept of work under way, for a command with `keeps_checkpoints`; written out when the block ends."""
+
+    def report(self, **entries: Any) -> None:
+        """Entries of `progress.json`, for those who look into the folder while the run goes on."""
 
     def progress(self, label: str) -> AbstractContextManager[OnProgress]:
         """A bar named `label`; yields `on_progress(done, total)` for the library to call."""
@@ -97,6 +105,8 @@ class Command(Generic[C]):
         positional: the multi-string flag, if any, that arguments without dashes go to.
         on_devices: has the flags --seed, --devices, --precision, --require_platform, --compilation_cache.
         keeps_folder: writes a run folder even without `--out`.
+        keeps_checkpoints: has the flags --checkpoint_every, --checkpoint_steps, --keep_checkpoints.
+        inputs: the paths in a configuration that the run reads; a file that has changed makes another run.
     """
 
     summary: str
@@ -109,3 +119,5 @@ class Command(Generic[C]):
     positional: str | None = None
     on_devices: bool = True
     keeps_folder: bool = True
+    keeps_checkpoints: bool = False
+    inputs: Callable[[C], Sequence[str]] = lambda config: ()

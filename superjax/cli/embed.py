@@ -177,4 +177,5 @@ COMMAND = Command(
     configure=configure,
     run=run,
     required=("checkpoint",),
+    inputs=lambda config: config.checkpoint,
 )

@@ -30,21 +30,44 @@ def partial(failures: Sequence[str], terminal: Terminal) -> int:
     return PARTIAL if failures else DONE
 
 
-def interrupted(argv: Sequence[str], folder: RunFolder | None, terminal: Terminal) -> int:
-    """Say how to go on: with the folder that was begun, or from the start."""
+def interrupted(argv: Sequence[str], folder: RunFolder | None, saved: str | None, terminal: Terminal) -> int:
+    """Say how to go on: with the folder that was begun, or from the start.
+
+    Args:
+        argv: the command line.
+        folder: the run folder, if there is one.
+        saved: where the work stood when it was last saved.
+        terminal: where to say so.
+    """
     if folder is not None and folder.begun:
-        out = [] if any(argument.lstrip("-").startswith("out=") for argument in argv) else [f"--out={folder.path}"]
-        terminal.complain(f"interrupted; continue with: superjax {shlex.join([*argv, *out])}")
+        stands = f", saved at {saved}" if saved else ""
+        terminal.complain(f"interrupted{stands}; continue with: superjax {shlex.join(_continuing(argv, folder))}")
     else:
         terminal.complain(f"interrupted, nothing was saved; run it again with: superjax {shlex.join(argv)}")
     return INTERRUPTED
 
 
-def environment_failed(cause: str, folder: RunFolder | None, terminal: Terminal) -> int:
-    """Say what the machine could not do, and what is left."""
-    saved = f"{folder.path} keeps what was saved before" if folder is not None and folder.begun else "nothing was saved"
-    terminal.complain(f"{cause}; {saved}")
+def environment_failed(cause: str, folder: RunFolder | None, terminal: Terminal, saved: str | None = None) -> int:
+    """Say what the machine could not do, and what is left.
+
+    Args:
+        cause: what it could not do.
+        folder: the run folder, if there is one.
+        terminal: where to say so.
+        saved: where the work stood when it was last saved.
+    """
+    kept = "nothing was saved"
+    if folder is not None and folder.begun:
+        kept = f"{folder.path} keeps what was saved before" + (f", last {saved}" if saved else "")
+    terminal.complain(f"{cause}; {kept}")
     return ENVIRONMENT
+
+
+def _continuing(argv: Sequence[str], folder: RunFolder) -> list[str]:
+    """The command line that goes on in the folder."""
+    named = any(argument.lstrip("-").startswith("out=") or argument.lstrip("-") == "out" for argument in argv)
+    anew = {"--noresume", "-noresume"}
+    return [*(one for one in argv if one not in anew), *([] if named else [f"--out={folder.path}"])]
 
 
 def environment_cause(error: BaseException) -> str | None:

@@ -12,6 +12,7 @@ from absl.flags import FlagValues
 from superjax.cli import endings
 from superjax.cli.command import Command, Outcome
 from superjax.cli.distributed import Place
+from superjax.cli.interrupts import Interrupts
 from superjax.cli.session import Session
 from superjax.cli.tables import format_table
 from superjax.cli.terminal import Terminal
@@ -48,15 +49,22 @@ class Execution:
         self._command = command
         self._flags = flags
         self._terminal = terminal
+        config = command.configure(flags)
         self._manifest = Manifest(
             name,
             (name, *arguments),
-            command.configure(flags),
+            config,
             seed=flags.seed if command.on_devices else None,
             precision=flags.precision if command.on_devices else None,
+            inputs=tuple(command.inputs(config)),
         )
-        self._folder = _choose_folder(name, flags.out, command.keeps_folder) if place.first else None
-        self._session = Session(flags, self._folder, terminal, on_devices=command.on_devices, entries=self._entries)
+        writes = place.first and not ("dry_run" in flags and flags.dry_run)
+        self._folder = _choose_folder(name, flags.out, command.keeps_folder) if writes else None
+        self._interrupts = Interrupts()
+        self._session = Session(
+            flags, self._folder, terminal, on_devices=command.on_devices, manifest=self._manifest,
+            entries=self._entries, interrupts=self._interrupts,
+        )  # fmt: skip
         self._clock = CompileClock()
 
     def execute(self) -> int:
@@ -68,38 +76,37 @@ class Execution:
         Raises:
             InputError: the user must change something.
         """
-        if self._place.decided(self._done_before):
-            return endings.DONE if self._folder is None else self._show_again(self._folder)
         try:
-            with compile_clock(self._clock), self._session.runtime():
+            if self._place.decided(self._done_before):
+                return endings.DONE if self._folder is None else self._show_again(self._folder)
+            with self._interrupts, compile_clock(self._clock), self._session.runtime():
                 return self._conclude(self._command.run(self._manifest.config, self._session))
         except InputError:
             raise
         except KeyboardInterrupt:
-            return endings.interrupted(self._manifest.argv, self._folder, self._terminal)
+            return endings.interrupted(self._manifest.argv, self._folder, self._session.saved, self._terminal)
         except Exception as error:
             cause = endings.environment_cause(error)
             if cause is not None:
-                return endings.environment_failed(cause, self._folder, self._terminal)
+                return endings.environment_failed(cause, self._folder, self._terminal, self._session.saved)
             return endings.crashed(error, self._folder, self._entries, self._terminal)
         finally:
             if self._folder is not None:
                 self._folder.release()
 
     def _done_before(self) -> bool:
-        """Whether the folder has this very run; if not, whether it can be written is seen to."""
+        """Whether the folder has this very run; if not, it is ours from now on."""
         if self._folder is None:
             return False
-        held = self._holds_this_run(self._folder)
-        if not held:
-            self._folder.require_writable()
-        return held
+        if self._holds_this_run(self._folder):
+            return True
+        self._folder.require_writable()
+        self._folder.claim()
+        return self._holds_this_run(self._folder)  # by another process, meanwhile
 
     def _conclude(self, outcome: Outcome) -> int:
         remark = self._precision_remark()
         if self._folder is not None:
-            if not self._folder.begun and self._holds_this_run(self._folder):  # by another process, meanwhile
-                return self._show_again(self._folder)
             self._save(outcome, _text(outcome, remark), self._folder)
         text = _text(outcome, remark, width=self._terminal.width)
         self._terminal.say("\n\n".join(part for part in (text, self._closing()) if part))
@@ -149,13 +156,14 @@ class Execution:
         return "\n".join(lines)
 
     def _holds_this_run(self, folder: RunFolder) -> bool:
-        """Whether the folder has this very run, finished, and it may be shown again."""
-        return folder.state(self._manifest.identity()) == "finished" and self._flags.resume
+        """Whether the folder has this very run, finished without failures, and it may be shown again."""
+        finished = folder.state(self._manifest.identity()) == "finished" and self._flags.resume
+        return finished and not folder.read_manifest().get("failures")
 
     def _show_again(self, folder: RunFolder) -> int:
         self._terminal.say(folder.read_text(TEXT))
         self._terminal.say(f"run folder: {folder.path} (finished before, left alone; --noresume runs it again)")
-        return endings.partial(folder.read_manifest().get("failures", []), self._terminal)
+        return endings.DONE
 
 
 def _text(outcome: Outcome, remark: str, *, width: int = 80) -> str:
@@ -172,6 +180,4 @@ def _choose_folder(name: str, out: str | None, keeps_folder: bool) -> RunFolder 
         return RunFolder(Path(os.path.expanduser(out)))
     if not keeps_folder:
         return None
-    base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    candidates = (base, *(base.with_name(f"{base.name}-{i}") for i in range(2, 1000)))
-    return RunFolder(next(path for path in candidates if not path.exists()))
+    return RunFolder(Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}", fresh=True)

@@ -40,6 +40,8 @@ def define_flags(command: Command[Any]) -> CommandFlags:
     command.define_flags(values)
     own = tuple(values)
     _define_common(values, on_devices=command.on_devices)
+    if command.keeps_checkpoints:
+        _define_checkpoints(values)
     return CommandFlags(values, own, tuple(name for name in values if name not in own))
 
 
@@ -75,6 +77,18 @@ def _define_common(values: FlagValues, *, on_devices: bool) -> None:
         flag_values=values,
     )  # fmt: skip
     distributed.define_flags(values)
+
+
+def _define_checkpoints(values: FlagValues) -> None:
+    flags.DEFINE_float(
+        "checkpoint_every", 60.0, "save the state of what is under way every `SECONDS`", lower_bound=0,
+        flag_values=values,
+    )  # fmt: skip
+    flags.DEFINE_integer(
+        "checkpoint_steps", None, "save it after every `N` steps too, at the next pause", lower_bound=1,
+        flag_values=values,
+    )  # fmt: skip
+    flags.DEFINE_integer("keep_checkpoints", 2, "keep the newest `N` states", lower_bound=1, flag_values=values)
 
 
 def parse(name: str, command: Command[Any], arguments: Sequence[str]) -> FlagValues:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from absl.flags import FlagValues
 
+from superjax.cli.interrupts import Interrupts
 from superjax.cli.terminal import Terminal
-from superjax.runs import OnProgress, RunFolder, show_progress
+from superjax.runs import Manifest, OnProgress, RunFolder, show_progress
+from superjax.runs.results import CHECKPOINTS, PROGRESS
 
 if TYPE_CHECKING:
     import jax
+
+    from superjax.cli.checkpoints import Checkpoints
 
 
 class Session:
@@ -24,7 +30,9 @@ class Session:
         folder: where results go, or None.
         terminal: where remarks and progress go.
         on_devices: whether the flags hold those about devices.
-        entries: makes the manifest, for a folder that is begun early.
+        manifest: of the run.
+        entries: makes the manifest's entries, for a folder that is begun early.
+        interrupts: asks for the run's end.
     """
 
     def __init__(
@@ -34,10 +42,16 @@ class Session:
         terminal: Terminal,
         *,
         on_devices: bool,
+        manifest: Manifest,
         entries: Callable[[], dict[str, Any]],
+        interrupts: Interrupts,
     ) -> None:
         self._flags = flags
+        self._manifest = manifest
         self._entries = entries
+        self._interrupts = interrupts
+        self._progress: dict[str, Any] = {}
+        self._checkpoints: Checkpoints | None = None
         self._terminal = terminal
         self._on_devices = on_devices
         self.folder = folder
@@ -69,6 +83,38 @@ class Session:
         if self.folder is not None and not self.folder.begun:
             self.folder.begin(self._entries())
         return self.folder
+
+    @contextmanager
+    def checkpoints(self) -> Iterator[Checkpoints]:
+        from superjax.cli.checkpoints import Checkpoints
+        from superjax.core import processes
+        from superjax.runs.store import Store
+
+        own = None if self.folder is None else str((self.folder.path / CHECKPOINTS).absolute())
+        where = processes.agreed_text(own or "none")
+        if where == "none":
+            yield Checkpoints(None, None, self._interrupts, self.begin, lambda place: None)
+            return
+        if not self.resume and self.folder is not None:
+            shutil.rmtree(where, ignore_errors=True)
+        run = self._manifest.identity()
+        every_s, every_steps = self._flags.checkpoint_every, self._flags.checkpoint_steps
+        options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
+        with Store(Path(where) / "state", run, **options) as store:
+            self._checkpoints = Checkpoints(
+                Path(where), store, self._interrupts, self.begin, lambda place: self.report(saved=place)
+            )
+            yield self._checkpoints
+
+    @property
+    def saved(self) -> str | None:
+        """Where the work stood when it was last saved, in words."""
+        return None if self._checkpoints is None else self._checkpoints.saved
+
+    def report(self, **entries: Any) -> None:
+        if self.folder is not None and self.folder.begun:
+            self._progress.update(entries)
+            self.folder.write_json(PROGRESS, self._progress)
 
     def progress(self, label: str) -> AbstractContextManager[OnProgress]:
         return show_progress(label, self._terminal.err)

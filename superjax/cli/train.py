@@ -87,13 +87,15 @@ def configure(values: FlagValues) -> TrainConfig:
 def run(config: TrainConfig, context: Context) -> Outcome:
     """Train and measure, or say what it would take."""
     from superjax.cli.train_outcome import forecast, outcome
+    from superjax.cli.train_records import Records
     from superjax.core.mesh import row_mesh
-    from superjax.toy import geometry, train_ensemble
+    from superjax.toy import train_ensemble
 
     members = config.sweep.members(context.seed)
     if config.dry_run:
         return forecast(config.sweep, members, context.devices, config.chunk)
-    with context.progress(f"{len(members)} members") as on_progress:
+    with context.checkpoints() as kept, context.progress(f"{len(members)} members") as on_progress:
+        records = Records(members, config.sweep.training, context, kept)
         result = train_ensemble(
             members,
             config.sweep.training,
@@ -101,13 +103,11 @@ def run(config: TrainConfig, context: Context) -> Outcome:
             chunk=config.chunk,
             precision=context.precision,
             on_progress=on_progress,
+            on_checkpoint=kept.offer,
+            on_trained=records.add,
+            unfinished=records.unfinished,
         )
-    geometries = []
-    with context.progress("geometry") as on_progress:
-        for member, params in zip(result.members, result.params, strict=True):
-            geometries.append(geometry(params.W, member.probabilities))
-            on_progress(len(geometries), len(members))
-    return outcome(config.sweep, result, geometries)
+    return outcome(config.sweep, result, records.geometries)
 
 
 COMMAND = Command(
@@ -126,4 +126,5 @@ COMMAND = Command(
     define_flags=define_flags,
     configure=configure,
     run=run,
+    keeps_checkpoints=True,
 )

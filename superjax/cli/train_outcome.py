@@ -12,7 +12,8 @@ import numpy as np
 from superjax.cli.command import Outcome
 from superjax.cli.tables import Column
 from superjax.core.grid import group_by
-from superjax.toy import Curve, EnsembleResult, Geometry, Member, Sweep, gather_curves, to_arrays
+from superjax.toy import Curve, EnsembleResult, Geometry, Member, Sweep, Trained, Training, gather_curves, to_arrays
+from superjax.toy.cost import step_flops
 from superjax.toy.curves import settings_of
 from superjax.toy.memory import member_bytes, members_at_a_time
 
@@ -52,7 +53,10 @@ def outcome(sweep: Sweep, result: EnsembleResult, geometries: Sequence[Geometry]
         geometries: of its members.
     """
     curves = gather_curves(result, geometries, sweep.window)
-    rows = [_row(result, geometries[place], place) for place in range(len(result.members))]
+    rows = [
+        member_row(member, result.training, one, geometry)
+        for member, one, geometry in zip(result.members, result.trained, geometries, strict=True)
+    ]
     failed = [f"member {place}: {state}" for place, state in enumerate(result.status) if state != "trained"]
     return Outcome(
         rows=rows,
@@ -72,8 +76,15 @@ def _columns(rows: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
     return (*varying, *FOUND, *failed)
 
 
-def _row(result: EnsembleResult, geometry: Geometry, place: int) -> dict[str, Any]:
-    member = result.members[place]
+def member_row(member: Member, training: Training, trained: Trained, geometry: Geometry) -> dict[str, Any]:
+    """A member's row of `table.csv`.
+
+    Args:
+        member: its settings.
+        training: how it was trained.
+        trained: what became of it.
+        geometry: of its parameters.
+    """
     settings = settings_of(member)
     return {
         "n": settings.pop("n"),
@@ -82,9 +93,9 @@ def _row(result: EnsembleResult, geometry: Geometry, place: int) -> dict[str, An
         "seed": member.seed,
         "lr": member.learning_rate,
         "lr_bias": member.bias_rate,
-        "steps": result.training.steps,
-        "loss": _number(result.loss[place]),
-        "loss_stderr": _number(result.loss_stderr[place]),
+        "steps": training.steps,
+        "loss": _number(trained.loss),
+        "loss_stderr": _number(trained.loss_stderr),
         "phi_half": geometry.phi_half,
         "phi_one": geometry.phi_one,
         "mean_sq_overlap": _number(geometry.overlaps.mean),
@@ -96,7 +107,7 @@ def _row(result: EnsembleResult, geometry: Geometry, place: int) -> dict[str, An
         "one_over_m": 1 / member.m,
         "ambiguity": geometry.ambiguity,
         "dimensions_per_feature": _number(geometry.dimensions_per_feature),
-        "status": result.status[place],
+        "status": trained.status,
     }
 
 
@@ -185,7 +196,7 @@ def forecast(sweep: Sweep, members: Sequence[Member], devices: Sequence[jax.Devi
                 "members": len(places),
                 "at a time": min(len(places), fitting),
                 "MiB": round(min(len(places), fitting) * member_bytes(program) / 2**20, 1),
-                "TFLOP": round(_flops(program, members[places[0]]) * len(places) * sweep.steps / 1e12, 1),
+                "TFLOP": round(step_flops(members[places[0]]) * len(places) * sweep.steps / 1e12, 1),
             }
         )
     total = sum(row["TFLOP"] for row in rows)
@@ -195,13 +206,6 @@ def forecast(sweep: Sweep, members: Sequence[Member], devices: Sequence[jax.Devi
         f"model-steps, {total:,.0f} TFLOP in matrix products; two CPU cores do about 100 GFLOP a second"
     )
     return Outcome(rows=rows, columns=columns, summary={"dry_run": True, "members": len(members)}, lines=[about])
-
-
-def _flops(program: Any, member: Member) -> float:
-    """Operations of one model-step's matrix products: three of B' x n x m, B' samples that are not empty."""
-    empty = float(np.exp(np.log1p(-np.minimum(member.probabilities, 1 - 1e-9), dtype=np.float64).sum()))
-    filled = program.batch * (1 - empty) if program.sparse else program.batch
-    return (6 if program.sparse else 10) * filled * program.n * (program.m + 1)
 
 
 def _number(value: float) -> float | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -72,6 +73,7 @@ class Manifest:
         config: the run's configuration, a dataclass of plain values.
         seed: the seed, or None for a command without randomness.
         precision: of Gram products, or None for a command without devices.
+        inputs: paths that the run reads, as they stand in the configuration.
         started: when the run began, in UTC.
 
     Example:
@@ -88,16 +90,22 @@ class Manifest:
     config: Any
     seed: int | None = None
     precision: str | None = None
+    inputs: tuple[str, ...] = ()
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     _began: float = field(default_factory=time.monotonic)
 
     def identity(self) -> dict[str, Any]:
-        """What makes two runs the same one: not the devices, which change no count and no starting value."""
+        """What makes two runs the same one: not the devices, which change no count and no starting value.
+
+        Inputs count by their absolute paths, sizes and times of change.
+        """
+        absolute = {path: str(Path(path).expanduser().absolute()) for path in self.inputs}
         return {
             "command": self.command,
-            "config": dataclasses.asdict(self.config),
+            "config": _renamed(dataclasses.asdict(self.config), absolute),
             "seed": self.seed,
             "precision": self.precision,
+            **({"inputs": {path: _stamp(Path(path)) for path in absolute.values()}} if absolute else {}),
         }
 
     def entries(
@@ -115,14 +123,11 @@ class Manifest:
         """
         nowhere = {"platform": None, "device_kind": None, "device_count": 0}
         return {
-            "command": self.command,
             "argv": self.argv,
             "cwd": Path.cwd(),
-            "config": dataclasses.asdict(self.config),
+            **self.identity(),
             "versions": versions(),
             **(devices_in_words(devices) if devices else nowhere),
-            "precision": self.precision,
-            "seed": self.seed,
             "started": self.started.isoformat(timespec="seconds"),
             "wall_time_s": round(self.elapsed_s, 6),
             "compile_time_s": round(compile_time_s, 6),
@@ -134,3 +139,22 @@ class Manifest:
     def elapsed_s(self) -> float:
         """Seconds since the manifest was made."""
         return time.monotonic() - self._began
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A configuration with some of its texts replaced."""
+    if isinstance(value, Mapping):
+        return {key: _renamed(item, names) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(item, names) for item in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def _stamp(path: Path) -> list[int] | None:
+    """Bytes and time of change, in ns, of a file, or of all files in a folder; None where there is nothing."""
+    try:
+        files = [path] if path.is_file() else [Path(at) / name for at, _, names in os.walk(path) for name in names]
+        found = [file.stat() for file in files if not file.name.startswith(".") or file == path]
+        return [sum(one.st_size for one in found), max(one.st_mtime_ns for one in found)] if found else None
+    except (OSError, ValueError):
+        return None

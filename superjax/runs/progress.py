@@ -31,8 +31,9 @@ def show_progress(label: str, stream: TextIO, *, every_s: float = 10.0) -> Itera
         >>> log = io.StringIO()
         >>> with show_progress("tiles", log, every_s=0.0) as on_progress:
         ...     on_progress(1, 4)
-        >>> log.getvalue().splitlines()[0]
-        'tiles: 25 %, about 0 s left'
+        ...     on_progress(2, 4)
+        >>> log.getvalue().splitlines()
+        ['tiles: 25 %', 'tiles: 50 %, about 0 s left']
     """
     if stream.isatty():
         with _bar(label, stream) as on_progress:
@@ -55,37 +56,47 @@ def _bar(label: str, stream: TextIO) -> Iterator[OnProgress]:
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    started = time.monotonic()
+    pace = _Pace()
     with bar:
         task = bar.add_task(label, total=None, how_far="")
 
         def on_progress(done: int, total: int) -> None:
-            how_far = _how_far(done, total, time.monotonic() - started)
-            bar.update(task, completed=done, total=total, how_far=how_far)
+            bar.update(task, completed=done, total=total, how_far=pace.how_far(done, total, time.monotonic()))
 
         yield on_progress
 
 
 def _plain_lines(label: str, stream: TextIO, every_s: float) -> OnProgress:
-    started = last = time.monotonic()
+    pace, last = _Pace(), time.monotonic()
 
     def on_progress(done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
+        said = pace.how_far(done, total, now)
         if now - last < every_s or not 0 < done < total:
             return
         last = now
-        stream.write(f"{label}: {_how_far(done, total, now - started)}\n")
+        stream.write(f"{label}: {said}\n")
         stream.flush()
 
     return on_progress
 
 
-def _how_far(done: int, total: int, elapsed_s: float) -> str:
-    """The share that is done, and the time the rest takes if it goes on as it went."""
-    if not 0 < done <= total:
-        return ""
-    return f"{100 * done // total} %, about {format_duration(elapsed_s * (total - done) / done)} left"
+class _Pace:
+    """How fast work goes, from when it is first heard of: what an earlier process did is no pace."""
+
+    def __init__(self) -> None:
+        self._started: tuple[float, int] | None = None
+
+    def how_far(self, done: int, total: int, now: float) -> str:
+        """The share that is done, and the time the rest takes if it goes on as it went."""
+        began, before = self._started = self._started or (now, done)
+        if not 0 < done <= total:
+            return ""
+        if done == before < total:
+            return f"{100 * done // total} %"
+        left = (now - began) * (total - done) / max(done - before, 1)
+        return f"{100 * done // total} %, about {format_duration(left)} left"
 
 
 def format_duration(seconds: float) -> str:

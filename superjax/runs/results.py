@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from superjax.core.errors import EnvironmentFailure, InputError
+from superjax.runs.claim import WRITER, Claim
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -23,19 +24,22 @@ ARRAYS = "arrays.npz"
 TEXT = "table.txt"
 ERROR = "error.txt"
 FIGURES = "figures"
+PROGRESS = "progress.json"
+CHECKPOINTS = "checkpoints"
 _PARTIAL = ".partial-"
 
 State = Literal["new", "unfinished", "finished"]
 
 
 class RunFolder:
-    """One run's folder, by its path; nothing is touched before `begin`.
+    """One run's folder, by its path; nothing is touched before `claim` or `begin`.
 
     Every file is written under a temporary name and renamed, so a crash leaves each whole or absent. The manifest's
-    `status` says "running" until `finish`. Between the two the folder is locked against other processes.
+    `status` says "running" from `begin` until `finish`. From `claim` on the folder is locked against other processes.
 
     Args:
         path: the folder; it need not exist.
+        fresh: take a folder that is not there yet, of this name with a number added if another run has it.
 
     Example:
         >>> import tempfile
@@ -50,9 +54,11 @@ class RunFolder:
         ('finished', {'epsilon': None})
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, fresh: bool = False) -> None:
         self.path = path
-        self._lock: int | None = None
+        self._fresh = fresh
+        self._claim: Claim | None = None
+        self._begun = False
 
     def state(self, identity: Mapping[str, Any]) -> State:
         """Whether the folder is free, or holds this very run, unfinished or finished.
@@ -63,15 +69,17 @@ class RunFolder:
         Raises:
             InputError: the folder holds another run, or files that are no run of ours.
         """
-        if not self.path.exists():
+        if not self.path.exists() or (self._fresh and self._claim is None):
             return "new"
         if not self.path.is_dir():
             raise InputError(f"{self.path}: is a file; give --out a folder")
         if not (self.path / MANIFEST).exists():
-            if any(self.path.iterdir()):
+            if any(path.name != WRITER for path in self.path.iterdir()):
                 raise InputError(f"{self.path}: holds files but no {MANIFEST}; give another --out")
             return "new"
         manifest = self.read_manifest()
+        if manifest.get("failures"):  # what failed is done again, and may have been repaired for that
+            identity = {name: value for name, value in identity.items() if name != "inputs"}
         difference = _first_difference(_plain(identity), manifest)
         if difference is not None:
             field, ours, theirs = difference
@@ -93,48 +101,55 @@ class RunFolder:
         if not os.access(ground, os.W_OK | os.X_OK):
             raise InputError(f"{ground}: cannot be written, so {self.path} cannot be made; give another --out")
 
-    def begin(self, manifest: Mapping[str, Any]) -> None:
-        """Make the folder if need be, lock it, clear what a crash left, and put down the manifest of a run under way.
+    def claim(self) -> None:
+        """Make the folder if need be, and lock it until `release`, which removes it if nothing was begun in it.
 
         Raises:
             InputError: another process is writing here.
             EnvironmentFailure: the disk refuses.
         """
-        with _failures_named(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = self._lock_folder()
+        base = self.path
+        for number in count(2):
+            with _failures_named(self.path):
+                try:
+                    self._claim = Claim(self.path, fresh=self._fresh)
+                    return
+                except FileExistsError:
+                    if not self._fresh:
+                        raise
+            self.path = base.with_name(f"{base.name}-{number}")
+
+    def begin(self, manifest: Mapping[str, Any]) -> None:
+        """Claim the folder if need be, clear what a crash left, and put down the manifest of a run under way.
+
+        Raises:
+            InputError: another process is writing here.
+            EnvironmentFailure: the disk refuses.
+        """
+        if self._claim is None:
+            self.claim()
         with _failures_named(self.path):
             for leftover in (self.path / ERROR, *self.path.rglob(f"{_PARTIAL}*")):
                 leftover.unlink(missing_ok=True)
         self.write_json(MANIFEST, {**manifest, "status": "running"})
+        self._begun = True
 
     def finish(self, manifest: Mapping[str, Any], *, status: str = "finished") -> None:
         """Put down the final manifest and unlock the folder."""
         self.write_json(MANIFEST, {**manifest, "status": status})
+        (self.path / PROGRESS).unlink(missing_ok=True)
         self.release()
 
     def release(self) -> None:
         """Unlock the folder, if it is locked."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-    def _lock_folder(self) -> int:
-        """Lock the folder itself: no lock file to outlive a crash. Some network disks have no such lock."""
-        handle = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise InputError(f"{self.path}: another process is writing here; give another --out") from None
-        except OSError:
-            pass
-        return handle
+        if self._claim is not None:
+            self._claim.release(keep=self._begun)
+        self._claim, self._begun = None, False
 
     @property
     def begun(self) -> bool:
         """Whether this process is writing the folder."""
-        return self._lock is not None
+        return self._begun
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a mapping as strict JSON: full precision, null for NaN and infinities."""

@@ -52,7 +52,8 @@ class Store:
     Args:
         folder: on a disk that all processes share; made with the first checkpoint.
         run: what makes this run this run; a checkpoint of another one is refused.
-        every_s: least seconds between two checkpoints that `offer` saves; what was offered in between is passed over.
+        every_s: seconds after which `offer` saves again; what is offered in between is passed over.
+        every_steps: steps after which it does so too.
         keep: how many of the newest stay.
 
     Example:
@@ -64,12 +65,15 @@ class Store:
         ('cell 1, step 3 of 10', array([0, 1]))
     """
 
-    def __init__(self, folder: Path, run: Mapping[str, Any], *, every_s: float = 60.0, keep: int = 2) -> None:
+    def __init__(
+        self, folder: Path, run: Mapping[str, Any], *, every_s: float = 60.0, every_steps: int | None = None,
+        keep: int = 2,
+    ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self._run = hashlib.sha256(json.dumps(run, sort_keys=True, default=str).encode()).hexdigest()
-        self._every_s, self._keep = every_s, keep
+        self._every_s, self._every_steps, self._keep = every_s, every_steps, keep
         self._managed: Any = None
-        self._last = time.monotonic()
+        self._last, self._last_step = time.monotonic(), 0
         self._writing: str | None = None
         self.committed: str | None = None
         """Where the work stood at the newest checkpoint known to be complete, in words."""
@@ -80,15 +84,11 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def offer(self, arrays: Arrays, item: str = "") -> bool:
-        """Save if it is time and the last one is written; never waits for the disk.
+    def due(self, step: int = 0) -> bool:
+        """Whether it is time for the next checkpoint and the last one is written; never waits for the disk.
 
         Args:
-            arrays: the state; read before this returns.
-            item: what it is a state of.
-
-        Returns:
-            Whether it is being saved.
+            step: how far the work is.
 
         Raises:
             EnvironmentFailure: an earlier save failed.
@@ -96,10 +96,23 @@ class Store:
         busy = self._writing is not None and self._manager().is_saving_in_progress()
         if not busy:
             self.wait()
-        if processes.any_of_them(busy) or not processes.agreed(time.monotonic() - self._last >= self._every_s):
-            return False
-        self.save(arrays, item)
-        return True
+        self._last_step = min(self._last_step, step)  # other work, from its start
+        enough = self._every_steps is not None and step - self._last_step >= self._every_steps
+        on_time = processes.agreed(enough or time.monotonic() - self._last >= self._every_s)
+        return not processes.any_of_them(busy) and on_time
+
+    def offer(self, arrays: Arrays, item: str = "") -> None:
+        """Save if it is time: what the library's `on_checkpoint` can be.
+
+        Args:
+            arrays: the state; read before this returns.
+            item: what it is a state of.
+
+        Raises:
+            EnvironmentFailure: this or an earlier save failed.
+        """
+        if self.due(_step(arrays)):
+            self.save(arrays, item)
 
     def save(self, arrays: Arrays, item: str = "") -> None:
         """Begin to save, after what is being saved is written.
@@ -123,7 +136,7 @@ class Store:
         with self._failures_named():
             manager = self._manager()
             manager.save((manager.latest_step() or 0) + 1, args=both)
-        self._writing, self._last = _place(item, arrays), time.monotonic()
+        self._writing, self._last, self._last_step = _place(item, arrays), time.monotonic(), _step(arrays)
 
     def wait(self) -> None:
         """Wait until what is being saved is complete.
@@ -183,11 +196,6 @@ class Store:
             _remove(self.folder / str(number))
         return None
 
-    def clear(self) -> None:
-        """Remove all checkpoints, for work that starts anew."""
-        self.close()
-        _remove(self.folder)
-
     def _read(self, number: int) -> Saved:
         import orbax.checkpoint as ocp
 
@@ -229,6 +237,10 @@ def _remove(folder: Path) -> None:
     if processes.alone() or jax.process_index() == 0:
         shutil.rmtree(folder, ignore_errors=True)
     processes.agreed(0)
+
+
+def _step(arrays: Mapping[str, Any]) -> int:
+    return int(arrays.get("step", 0))
 
 
 def _place(item: str, arrays: Mapping[str, Any]) -> str:

@@ -52,7 +52,17 @@ class EnsembleResult:
     @property
     def status(self) -> list[str]:
         """For every member "trained", or "failed at step N" where it was frozen."""
-        return ["trained" if step < 0 else f"failed at step {step}" for step in self.failed_at]
+        return [one.status for one in self.trained]
+
+    @property
+    def trained(self) -> list[Trained]:
+        """The members one by one."""
+        return [
+            Trained(params, float(loss), float(stderr), history, int(failed_at))
+            for params, loss, stderr, history, failed_at in zip(
+                self.params, self.loss, self.loss_stderr, self.history, self.failed_at, strict=True
+            )
+        ]
 
 
 def train_ensemble(

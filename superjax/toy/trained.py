@@ -29,6 +29,11 @@ class Trained(NamedTuple):
     history: np.ndarray
     failed_at: int
 
+    @property
+    def status(self) -> str:
+        """ "trained", or "failed at step N" where it was frozen."""
+        return "trained" if self.failed_at < 0 else f"failed at step {self.failed_at}"
+
 
 @dataclass(frozen=True)
 class Unfinished:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -254,7 +255,10 @@ class TestRunFolder:
         other = RunFolder(tmp_path / "r")
         other.begin({"command": "count", "config": {"up_to": 3, "word": "a"}, "seed": 0, "precision": "highest"})
         assert main(["count", "--word=a", "--out=r"]) == 2
-        assert complaint(capsys) == "superjax: r: another process is writing here; give another --out"
+        assert complaint(capsys) == (
+            f"superjax: r: another process is writing here (process {os.getpid()} on {socket.gethostname()}); "
+            "give another --out"
+        )
         other.release()
         assert main(["count", "--word=a", "--out=r"]) == 0
 

@@ -24,7 +24,7 @@ def test_long_work_says_how_far_and_how_long(monkeypatch):
     with show_progress("tiles", log, every_s=10) as on_progress:
         for done in (1, 25, 26, 75, 100):
             on_progress(done, 100)
-    assert log.getvalue() == "tiles: 25 %, about 30 s left\ntiles: 75 %, about 10 s left\n"
+    assert log.getvalue() == "tiles: 25 %, about 19 s left\ntiles: 75 %, about 9 s left\n"
 
 
 def test_nothing_to_do_is_no_error():

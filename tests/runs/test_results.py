@@ -135,6 +135,7 @@ class TestFiles:
         for name in ("error.txt", ".partial-1-summary.json", "figures/.partial-1-norms.png", "figures/norms.png"):
             (folder.path / name).write_text("x")
         folder.begin(RUN)
+        folder.release()
         left = {str(path.relative_to(folder.path)) for path in folder.path.rglob("*")}
         assert left == {"figures", "figures/norms.png", "manifest.json"}
 

@@ -1,0 +1,74 @@
+"""What the command line keeps of work under way: when to save, and how an interrupt finds it saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from superjax.cli.interrupts import Interrupts
+from superjax.core import processes
+from superjax.core.arrays import Arrays
+from superjax.runs.store import Saved, Store
+
+
+class Checkpoints:
+    """A running command's checkpoints; the library calls `offer` whenever its work stands at a point to go on from.
+
+    Args:
+        folder: for records of what is done, the same in every process; None where nothing is kept.
+        store: the states in it.
+        interrupts: asks for the end of the run.
+        begin: makes the run folder, before the first checkpoint.
+        report: told where the work stood when a checkpoint is known to be on the disk.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        store: Store | None,
+        interrupts: Interrupts,
+        begin: Callable[[], Any],
+        report: Callable[[str], None],
+    ) -> None:
+        self.folder = folder
+        self._store, self._interrupts, self._begin, self._report = store, interrupts, begin, report
+        self._reported: str | None = None
+
+    @property
+    def saved(self) -> str | None:
+        """Where the work stood at the newest checkpoint on the disk, in words."""
+        return None if self._store is None else self._store.committed
+
+    def newest(self) -> Saved | None:
+        """The newest whole checkpoint that an earlier process left."""
+        return None if self._store is None else self._store.newest()
+
+    def offer(self, arrays: Arrays, item: str = "") -> None:
+        """Save if it is time, or if an end is asked for: then all that is under way is saved, and the run ends.
+
+        Args:
+            arrays: the state, its `step` and the `steps` of the whole among them; read before this returns.
+            item: what it is a state of.
+
+        Raises:
+            KeyboardInterrupt: an end was asked for.
+            EnvironmentFailure: the disk refuses.
+        """
+        self._interrupts.deferred = True
+        ending = processes.any_of_them(self._interrupts.requested)
+        if self._store is not None and (self._store.due(int(arrays["step"])) or ending):
+            self._begin()
+            self._store.save(arrays, item)
+            if ending:
+                self._store.wait()
+        self._tell()
+        if ending:
+            raise KeyboardInterrupt
+        if int(arrays["step"]) == int(arrays["steps"]):
+            self._interrupts.settle()
+
+    def _tell(self) -> None:
+        if self.saved != self._reported and self.saved is not None:
+            self._reported = self.saved
+            self._report(self.saved)

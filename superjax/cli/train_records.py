@@ -1,0 +1,105 @@
+"""What `superjax train` keeps of members that are done: files a later process takes up, and a table to look into."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superjax.cli.checkpoints import Checkpoints
+from superjax.cli.command import Context
+from superjax.cli.train_outcome import member_row
+from superjax.core.errors import InputWarning
+from superjax.runs import replacing
+from superjax.toy import Geometry, Member, Params, Trained, Training, Unfinished, geometry
+
+
+class Records:
+    """Members that are done, by their places, with their geometries; kept in the run folder as they come.
+
+    Args:
+        members: of the whole ensemble.
+        training: theirs.
+        context: of the command.
+        kept: its checkpoints.
+    """
+
+    def __init__(self, members: Sequence[Member], training: Training, context: Context, kept: Checkpoints) -> None:
+        self._members, self._training, self._context = members, training, context
+        self._folder = kept.folder
+        self._trained: dict[int, Trained] = {}
+        self._geometries: dict[int, Geometry] = {}
+        for file in sorted(self._folder.glob("members-*.npz")) if self._folder is not None else ():
+            self._trained.update(_read(file))
+        self._trained = {place: one for place, one in self._trained.items() if one.failed_at < 0}
+        saved = kept.newest()
+        self.unfinished = Unfinished(dict(self._trained), None if saved is None else saved.arrays)
+        if self._trained or saved is not None:
+            stands = "" if saved is None else f", the others at {saved.place}"
+            context.note(f"going on: {len(self._trained)} of {len(members)} members are done{stands}")
+
+    @property
+    def geometries(self) -> list[Geometry]:
+        """Of all members, by places."""
+        return [self._geometry(place) for place in range(len(self._members))]
+
+    def add(self, trained: Mapping[int, Trained]) -> None:
+        """Keep members that are done.
+
+        Args:
+            trained: by their places.
+        """
+        self._trained.update(trained)
+        folder = self._context.begin()
+        if folder is None or self._folder is None:
+            return
+        number = len(list(self._folder.glob("members-*.npz")))
+        _write(self._folder / f"members-{number:05d}.npz", trained)
+        rows = [
+            member_row(self._members[place], self._training, one, self._geometry(place))
+            for place, one in sorted(self._trained.items())
+        ]
+        folder.write_table(rows)
+        self._context.report(done=len(rows), members=len(self._members))
+
+    def _geometry(self, place: int) -> Geometry:
+        if place not in self._geometries:
+            self._geometries[place] = geometry(self._trained[place].params.W, self._members[place].probabilities)
+        return self._geometries[place]
+
+
+def _write(file: Path, trained: Mapping[int, Trained]) -> None:
+    """Members of one shape in one file."""
+    own = list(trained.values())
+    arrays: dict[str, Any] = {
+        "places": np.array(list(trained)),
+        "W": np.stack([one.params.W for one in own]),
+        "b": np.stack([one.params.b for one in own]),
+        "history": np.stack([one.history for one in own]),
+        **{name: np.array([getattr(one, name) for one in own]) for name in ("loss", "loss_stderr", "failed_at")},
+    }
+    with replacing(file) as temporary, temporary.open("wb") as opened:
+        np.savez(opened, allow_pickle=False, **arrays)
+
+
+def _read(file: Path) -> dict[int, Trained]:
+    """The members of one file; of a damaged file none, which an `InputWarning` says."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            whole = {name: arrays[name] for name in arrays.files}
+        return {
+            int(place): Trained(
+                Params(whole["W"][at], whole["b"][at]),
+                float(whole["loss"][at]),
+                float(whole["loss_stderr"][at]),
+                whole["history"][at],
+                int(whole["failed_at"][at]),
+            )
+            for at, place in enumerate(whole["places"])
+        }
+    except Exception as error:  # zipfile, zlib and NumPy each have their own for a damaged file
+        warnings.warn(f"{file}: is damaged ({error}); its members are trained again", InputWarning, stacklevel=2)
+        return {}
