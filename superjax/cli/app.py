@@ -14,7 +14,7 @@ from superjax._version import __version__
 from superjax.cli import distributed, parent
 from superjax.cli import help as help_text
 from superjax.cli.command import Command
-from superjax.cli.endings import DONE, INTERRUPTED, USAGE, crashed, environment_cause, environment_failed
+from superjax.cli.endings import DONE, ENVIRONMENT, INTERRUPTED, USAGE, crashed, environment_cause, environment_failed
 from superjax.cli.execution import Execution
 from superjax.cli.parsing import parse
 from superjax.cli.terminal import Terminal
@@ -80,7 +80,7 @@ def _ended(work: Callable[[], int], terminal: Terminal) -> int:
     except Exception as error:
         cause = environment_cause(error)
         if cause is not None:
-            return environment_failed(cause, None, terminal)
+            return environment_failed(cause, (), None, None, terminal)
         return crashed(error, None, dict, terminal)
 
 
@@ -100,6 +100,7 @@ def _dispatch(arguments: tuple[str, ...], terminal: Terminal, worker: parent.Wor
         terminal.say(help_text.of_command(first, command))
         return DONE
     if worker is None and parent.wanted(rest):
+        distributed.require_fresh_process()
         return parent.supervise(arguments, terminal)
     values = parse(first, command, rest)
     if command.on_devices:
@@ -118,10 +119,10 @@ def _execute_joined(
 ) -> int:
     """Join the other processes, run, and end as the first process ends."""
     place = distributed.join(values, worker.notes.expect)
-    worker.notes.expect("a peer died or was lost", "nothing was saved")
     own = terminal if place.first else terminal.of_process(place.process)
     code = _ended(lambda: place.ended_as_the_first(execute(own, place)), own)
-    distributed.leave()
+    if code != ENVIRONMENT:  # a peer that was lost is not waited for
+        distributed.leave()
     return code
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from superjax.cli.checkpoints import Checkpoints
 
 C = TypeVar("C")
+T = TypeVar("T")
 
 
 class Context(Protocol):
@@ -45,6 +46,9 @@ class Context(Protocol):
     @property
     def resume(self) -> bool:
         """`--resume`: whether to go on from what the folder holds."""
+
+    def together(self, work: Callable[[], T]) -> T:
+        """What the work gives, when it succeeds in every process of the run; InputError in all of them otherwise."""
 
     def begin(self) -> RunFolder | None:
         """The run folder, made and locked, for work that saves on its way; None where nothing is kept."""

@@ -32,6 +32,17 @@ def prepare_cpu_devices(wanted: int | None) -> None:
         jax.config.update("jax_num_cpu_devices", min(max(wanted or 1, _cores()), _MOST_CPU_DEVICES))
 
 
+def have_started() -> bool:
+    """Whether JAX has started devices in this process; starts none."""
+    number = setting("jax_num_cpu_devices")
+    try:
+        jax.config.update("jax_num_cpu_devices", number + 1)  # what JAX refuses from then on
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", number)
+    return False
+
+
 def _cores() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -5,21 +5,31 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from absl import flags
 from absl.flags import FlagValues
 
-from superjax.cli.endings import DONE, PARTIAL
+from superjax.cli.endings import DONE, LOST_PEER, PARTIAL
 from superjax.core.errors import EnvironmentFailure, InputError
 
 _LINGER_S = 5.0
 """How long a process that failed stays, so that others that fail alike can say so themselves."""
 
-_REFUSED = -1
+_REFUSED = "\0"
+"""In front of a refusal that the first process tells the others."""
+
+_STARTED = "--distributed: JAX has started devices in this process; run it before that, or from the shell"
+
+_AFTER_ALL_S = 5
+"""How much longer than it is told the runtime waits for the others."""
+
+T = TypeVar("T")
 
 
 def define_flags(values: FlagValues) -> None:
@@ -53,38 +63,72 @@ class Place:
     Attributes:
         process: its number; the first one, 0, writes and speaks.
         processes: how many there are.
+        expect: told, in a worker, what it means if the runtime aborts the process from now on, and the remedy.
     """
 
     process: int = 0
     processes: int = 1
+    expect: Callable[[str, str], None] = lambda cause, remedy: None
 
     @property
     def first(self) -> bool:
         """Whether this process writes the run folder, and speaks."""
         return self.process == 0
 
-    def decided(self, question: Callable[[], bool]) -> bool:
+    def told(self, answer: Callable[[], str]) -> str:
         """The first process's answer, in every process.
 
         Args:
-            question: what only the first process can tell.
+            answer: what only the first process can tell.
 
         Raises:
-            InputError: the question raised it there.
+            InputError, EnvironmentFailure: in every process, when the answer raised it.
         """
         if self.processes == 1:
-            return question()
+            return answer()
         from superjax.core import processes
 
         try:
-            answer = int(question()) if self.first else 0
-        except InputError:
-            processes.agreed(_REFUSED)
+            text = answer() if self.first else ""
+        except (InputError, EnvironmentFailure) as error:
+            processes.agreed_text(f"{_REFUSED}{type(error).__name__}:{error}")
             raise
-        answer = processes.agreed(answer)
-        if answer == _REFUSED:
-            raise InputError("process 0 refuses this run; see what it says")
-        return bool(answer)
+        text = processes.agreed_text(text)
+        if text.startswith(_REFUSED):
+            kind, _, cause = text.removeprefix(_REFUSED).partition(":")
+            raise (InputError if kind == InputError.__name__ else EnvironmentFailure)(cause)
+        return text
+
+    def decided(self, question: Callable[[], bool]) -> bool:
+        """The first process's answer to a question of yes or no, in every process; raises as `told` does.
+
+        Args:
+            question: what only the first process can tell.
+        """
+        return bool(self.told(lambda: "yes" if question() else ""))
+
+    def together(self, work: Callable[[], T]) -> T:
+        """What the work gives here, when it succeeds in every process.
+
+        Args:
+            work: such as reading a file that may be missing on one host.
+
+        Raises:
+            InputError: in every process, when the work raised it in one.
+        """
+        if self.processes == 1:
+            return work()
+        from superjax.core import processes
+
+        try:
+            found = work()
+        except InputError:
+            processes.everyones(False)
+            raise
+        well = processes.everyones(True)
+        if not all(well):
+            raise InputError(f"process {well.index(0.0)} cannot go on; see what it says")
+        return found
 
     def ended_as_the_first(self, code: int) -> int:
         """The exit code of the first process, for one that did its part; it comes when all is saved.
@@ -123,6 +167,20 @@ def check(values: FlagValues) -> None:
         )
 
 
+def require_fresh_process() -> None:
+    """See that this process has started no devices, which a worker would then find taken.
+
+    Raises:
+        InputError: it has.
+    """
+    if "jax" not in sys.modules:
+        return
+    from superjax.cli.devices import have_started
+
+    if have_started():
+        raise InputError(_STARTED)
+
+
 def join(values: FlagValues, expect: Callable[[str, str], None]) -> Place:
     """Join the other processes; before any device starts.
 
@@ -152,7 +210,8 @@ def join(values: FlagValues, expect: Callable[[str, str], None]) -> Place:
         jax.distributed.initialize(
             values.coordinator, values.num_processes, values.process_id,
             cluster_detection_method="deactivate" if values.coordinator else None,
-            initialization_timeout=timeout, heartbeat_timeout_seconds=timeout, shutdown_timeout_seconds=timeout,
+            initialization_timeout=max(1, timeout - _AFTER_ALL_S),
+            heartbeat_timeout_seconds=timeout, shutdown_timeout_seconds=timeout,
         )  # fmt: skip
     except ValueError:
         raise InputError(
@@ -163,13 +222,14 @@ def join(values: FlagValues, expect: Callable[[str, str], None]) -> Place:
     start_devices(None, None)
     if values.num_processes not in (None, jax.process_count()):
         raise EnvironmentFailure(f"{where}: {jax.process_count()} processes joined of {values.num_processes}")
-    return Place(jax.process_index(), jax.process_count())
+    expect(LOST_PEER, "nothing was saved")
+    return Place(jax.process_index(), jax.process_count(), expect)
 
 
 def _not_joined(error: RuntimeError, where: str) -> InputError | EnvironmentFailure:
     cause = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "must be called before" in cause or "only be called once" in cause:
-        return InputError("--distributed: devices have started in this process; join first, or run it from the shell")
+        return InputError(_STARTED)
     return EnvironmentFailure(f"{where}: cannot be joined ({cause})")
 
 

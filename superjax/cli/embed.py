@@ -119,7 +119,7 @@ def _analyse(checkpoint: str, config: EmbedConfig, context: Context) -> tuple[li
     except InputError as error:
         context.note(f"{error}; rows are named by number")
         tokens = None
-    matrices = read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor)
+    matrices = context.together(lambda: read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor))
     found = [Analysis.of(checkpoint, m, *_spectra(checkpoint, m, config, context), tokens) for m in matrices]
     if len(matrices) < 2:
         return found, []

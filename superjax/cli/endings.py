@@ -19,7 +19,9 @@ REPORT_IT = "please report it together with the output of `superjax doctor`"
 _MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE}
 
 
-_LOST_PEER = ("Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE")
+LOST_PEER = "a peer died or was lost"
+
+_PEER_GONE = ("Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE")
 """What the runtime says, in one way or another, when another process of the run has gone."""
 
 
@@ -41,33 +43,47 @@ def interrupted(argv: Sequence[str], folder: RunFolder | None, saved: str | None
     """
     if folder is not None and folder.begun:
         stands = f", saved at {saved}" if saved else ""
-        terminal.complain(f"interrupted{stands}; continue with: superjax {shlex.join(_continuing(argv, folder))}")
+        terminal.complain(f"interrupted{stands}; {_continue_with(argv, folder)}")
     else:
         terminal.complain(f"interrupted, nothing was saved; run it again with: superjax {shlex.join(argv)}")
     return INTERRUPTED
 
 
-def environment_failed(cause: str, folder: RunFolder | None, terminal: Terminal, saved: str | None = None) -> int:
-    """Say what the machine could not do, and what is left.
+def environment_failed(
+    cause: str, argv: Sequence[str], folder: RunFolder | None, saved: str | None, terminal: Terminal
+) -> int:
+    """Say what the machine could not do, what is left, and how to go on.
 
     Args:
         cause: what it could not do.
+        argv: the command line.
         folder: the run folder, if there is one.
-        terminal: where to say so.
         saved: where the work stood when it was last saved.
+        terminal: where to say so.
     """
-    kept = "nothing was saved"
-    if folder is not None and folder.begun:
-        kept = f"{folder.path} keeps what was saved before" + (f", last {saved}" if saved else "")
+    kept = what_is_kept(argv, folder, saved) if folder is not None and folder.begun else "nothing was saved"
     terminal.complain(f"{cause}; {kept}")
     return ENVIRONMENT
 
 
-def _continuing(argv: Sequence[str], folder: RunFolder) -> list[str]:
+def what_is_kept(argv: Sequence[str], folder: RunFolder, saved: str | None) -> str:
+    """What a run that has begun leaves when it ends now, and how to go on.
+
+    Args:
+        argv: the command line.
+        folder: the run folder.
+        saved: where the work stood when it was last saved.
+    """
+    last = f", last {saved}" if saved else ""
+    return f"{folder.path} keeps what was saved before{last}; {_continue_with(argv, folder)}"
+
+
+def _continue_with(argv: Sequence[str], folder: RunFolder) -> str:
     """The command line that goes on in the folder."""
     named = any(argument.lstrip("-").startswith("out=") or argument.lstrip("-") == "out" for argument in argv)
     anew = {"--noresume", "-noresume"}
-    return [*(one for one in argv if one not in anew), *([] if named else [f"--out={folder.path}"])]
+    going_on = [*(one for one in argv if one not in anew), *([] if named else [f"--out={folder.path}"])]
+    return f"continue with: superjax {shlex.join(going_on)}"
 
 
 def environment_cause(error: BaseException) -> str | None:
@@ -92,8 +108,8 @@ def environment_cause(error: BaseException) -> str | None:
     exhausted = any(words in str(error) for words in ("RESOURCE_EXHAUSTED", "Out of memory"))
     if type(error).__name__ == "JaxRuntimeError" and exhausted:
         return f"out of device memory ({str(error).splitlines()[0]})"
-    if type(error).__name__ == "JaxRuntimeError" and any(words in str(error) for words in _LOST_PEER):
-        return "a peer died or was lost"
+    if type(error).__name__ == "JaxRuntimeError" and any(words in str(error) for words in _PEER_GONE):
+        return LOST_PEER
     return None
 
 

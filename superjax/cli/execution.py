@@ -18,6 +18,7 @@ from superjax.cli.tables import format_table
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import InputError
 from superjax.runs import CompileClock, Manifest, RunFolder, compile_clock, format_duration, product_error
+from superjax.runs.follower import Follower
 from superjax.runs.results import FIGURES, SUMMARY, TEXT
 
 
@@ -62,9 +63,10 @@ class Execution:
         self._folder = _choose_folder(name, flags.out, command.keeps_folder) if writes else None
         self._interrupts = Interrupts()
         self._session = Session(
-            flags, self._folder, terminal, on_devices=command.on_devices, manifest=self._manifest,
+            flags, self._folder, terminal, place, on_devices=command.on_devices, manifest=self._manifest,
             entries=self._entries, interrupts=self._interrupts,
         )  # fmt: skip
+        self._known = self._folder
         self._clock = CompileClock()
 
     def execute(self) -> int:
@@ -79,16 +81,18 @@ class Execution:
         try:
             if self._place.decided(self._done_before):
                 return endings.DONE if self._folder is None else self._show_again(self._folder)
+            self._known = self._session.known = self._known_folder()
             with self._interrupts, compile_clock(self._clock), self._session.runtime():
                 return self._conclude(self._command.run(self._manifest.config, self._session))
         except InputError:
             raise
         except KeyboardInterrupt:
-            return endings.interrupted(self._manifest.argv, self._folder, self._session.saved, self._terminal)
+            return endings.interrupted(self._manifest.argv, self._known, self._session.saved, self._terminal)
         except Exception as error:
             cause = endings.environment_cause(error)
             if cause is not None:
-                return endings.environment_failed(cause, self._folder, self._terminal, self._session.saved)
+                argv, saved = self._manifest.argv, self._session.saved
+                return endings.environment_failed(cause, argv, self._known, saved, self._terminal)
             return endings.crashed(error, self._folder, self._entries, self._terminal)
         finally:
             if self._folder is not None:
@@ -104,7 +108,14 @@ class Execution:
         self._folder.claim()
         return self._holds_this_run(self._folder)  # by another process, meanwhile
 
+    def _known_folder(self) -> RunFolder | None:
+        """The run folder, to speak of: in every process, though the first one writes it."""
+        path = self._place.told(lambda: "" if self._folder is None else str(self._folder.path))
+        return self._folder if self._place.first or not path else Follower(Path(path))
+
     def _conclude(self, outcome: Outcome) -> int:
+        if not self._place.first:
+            return endings.DONE
         remark = self._precision_remark()
         if self._folder is not None:
             self._save(outcome, _text(outcome, remark), self._folder)
@@ -117,8 +128,7 @@ class Execution:
         devices = self._session.started_devices
         if not devices or self._session.precision == "highest":
             return ""
-        own = next(device for device in devices if device.process_index == self._place.process)
-        error = product_error(own, self._session.precision)
+        error = product_error(devices[0], self._session.precision)
         return f"precision {self._session.precision}: products of unit rows are off by up to {error:.1e}"
 
     def _save(self, outcome: Outcome, text: str, folder: RunFolder) -> None:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from absl.flags import FlagValues
 
+from superjax.cli import endings
+from superjax.cli.distributed import Place
 from superjax.cli.interrupts import Interrupts
 from superjax.cli.terminal import Terminal
 from superjax.runs import Manifest, OnProgress, RunFolder, show_progress
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from superjax.cli.checkpoints import Checkpoints
 
+T = TypeVar("T")
+
 
 class Session:
     """The command line's `Context`.
@@ -29,6 +33,7 @@ class Session:
         flags: the parsed flags.
         folder: where results go, or None.
         terminal: where remarks and progress go.
+        place: which of several processes this is.
         on_devices: whether the flags hold those about devices.
         manifest: of the run.
         entries: makes the manifest's entries, for a folder that is begun early.
@@ -40,6 +45,7 @@ class Session:
         flags: FlagValues,
         folder: RunFolder | None,
         terminal: Terminal,
+        place: Place,
         *,
         on_devices: bool,
         manifest: Manifest,
@@ -54,7 +60,10 @@ class Session:
         self._checkpoints: Checkpoints | None = None
         self._terminal = terminal
         self._on_devices = on_devices
+        self._place = place
         self.folder = folder
+        self.known: RunFolder | None = folder
+        """The run folder to speak of, in every process."""
 
     @property
     def seed(self) -> int:
@@ -82,7 +91,16 @@ class Session:
     def begin(self) -> RunFolder | None:
         if self.folder is not None and not self.folder.begun:
             self.folder.begin(self._entries())
+        self._expect()
         return self.folder
+
+    def _expect(self) -> None:
+        if self.known is not None:
+            kept = endings.what_is_kept(self._manifest.argv, self.known, self.saved)
+            self._place.expect(endings.LOST_PEER, kept)
+
+    def together(self, work: Callable[[], T]) -> T:
+        return self._place.together(work)
 
     @contextmanager
     def checkpoints(self) -> Iterator[Checkpoints]:
@@ -101,15 +119,17 @@ class Session:
         every_s, every_steps = self._flags.checkpoint_every, self._flags.checkpoint_steps
         options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
         with Store(Path(where) / "state", run, **options) as store:
-            self._checkpoints = Checkpoints(
-                Path(where), store, self._interrupts, self.begin, lambda place: self.report(saved=place)
-            )
+            self._checkpoints = Checkpoints(Path(where), store, self._interrupts, self.begin, self._report_saved)
             yield self._checkpoints
 
     @property
     def saved(self) -> str | None:
         """Where the work stood when it was last saved, in words."""
         return None if self._checkpoints is None else self._checkpoints.saved
+
+    def _report_saved(self, place: str) -> None:
+        self.report(saved=place)
+        self._expect()
 
     def report(self, **entries: Any) -> None:
         if self.folder is not None and self.folder.begun:
