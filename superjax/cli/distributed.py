@@ -243,7 +243,9 @@ def _require_coordinator(address: str, process: int, timeout: float) -> None:
     host, port = address.rsplit(":", 1)
     if process == 0:
         try:
-            socket.create_server(("", int(port))).close()
+            with socket.socket() as trial:
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                trial.bind(("", int(port)))
         except (OSError, OverflowError) as error:
             cause = getattr(error, "strerror", None) or error
             raise InputError(f"--coordinator={address}: cannot listen there ({cause}); give another port") from None

@@ -1,0 +1,91 @@
+"""train, pack and embed as two processes of four devices each give what one process of eight gives."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from superjax.cli import main
+from tests import oracles
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def both(processes, tmp_path):
+    """A command, run as two processes and as one: their folders."""
+
+    def run(*arguments):
+        two, one = tmp_path / "two", tmp_path / "one"
+        processes.start_both(*arguments, f"--out={two}")
+        first, other = processes.ends()
+        assert (first[0], other[0]) == (0, 0), (first, other)
+        assert other[1:] == ("", ""), "only the first process speaks"
+        assert main([*arguments, f"--out={one}"]) == 0
+        assert "8 devices" in first[1]
+        assert "Gloo" not in first[1] + first[2], "the runtime speaks into its log"
+        assert json.loads((two / "manifest.json").read_text())["device_count"] == 8
+        assert {path.name for path in two.rglob("*.*")} == {path.name for path in one.rglob("*.*")}
+        return two, one
+
+    return run
+
+
+def table(folder):
+    with (folder / "table.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_train(both):
+    two, one = both("train", "--n=20", "--m=4", "--decay=-1,1", "--seeds=4", "--steps=20", "--batch=64")
+    with np.load(two / "arrays.npz") as ours, np.load(one / "arrays.npz") as theirs:
+        assert ours.files == theirs.files
+        for name in theirs.files:
+            np.testing.assert_allclose(ours[name], theirs[name], atol=1e-5)
+    for ours, theirs in zip(table(two), table(one), strict=True):
+        assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), rel=1e-5)
+
+
+def test_pack(both):
+    """A small cell, whose restarts are spread over the processes, and one whose rows are."""
+    two, one = both("pack", "--k=12,100", "--d=8", "--restarts=1", "--steps=16", "--save_vectors")
+    small, large = zip(table(two), table(one), strict=True)
+    assert float(small[0]["value"]) == pytest.approx(float(small[1]["value"]), abs=1e-9)
+    assert float(large[0]["value"]) == pytest.approx(float(large[1]["value"]), abs=1e-5)
+    ours, theirs = (np.load(folder / "vectors" / "coherence_100_8.npy") for folder in (two, one))
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_embed(both, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((401, 16)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    two, one = both("embed", f"--checkpoint={tmp_path / 'rows.npy'}", "--bins=64", "--neighbors=2")
+    for folder in (two, one):
+        with np.load(folder / "arrays.npz") as arrays:
+            oracles.assert_counts_match(arrays["counts_0"], oracles.pair_products(oracles.unit(rows)), 64)
+    ours, theirs = (json.loads((folder / "summary.json").read_text())["matrices"][0] for folder in (two, one))
+    assert ours == theirs
+
+
+def test_what_one_process_cannot_read_ends_both(processes, tmp_path):
+    np.save(tmp_path / "rows.npy", np.eye(9, 3))
+    for place, name in enumerate(("rows", "absent")):
+        out = f"--out={tmp_path / 'run'}"
+        processes.start("embed", f"--checkpoint={tmp_path / name}.npy", out, place=place, devices=1)
+    first, other = processes.ends()
+    assert first == (2, "", "superjax: process 1 cannot go on; see what it says\n")
+    assert other[0] == 2
+    assert other[2].startswith(f"superjax: process 1: {tmp_path / 'absent.npy'}: ")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_the_first_process_refuses_ends_both(processes, tmp_path):
+    (tmp_path / "mine.txt").write_text("not a run")
+    processes.start_both("pack", "--k=3", "--d=3", f"--out={tmp_path}", devices=1)
+    ends = processes.ends()
+    assert [code for code, _, _ in ends] == [2, 2]
+    assert ends[0][2] == f"superjax: {tmp_path}: holds files but no manifest.json; give another --out\n"
+    assert ends[1][2] == ends[0][2].replace("superjax: ", "superjax: process 1: ")
