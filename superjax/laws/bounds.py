@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from superjax.core.errors import InputError
-from superjax.laws.checks import attained, whole
+from superjax.laws.checks import ATTAINED, attained, whole
 from superjax.laws.levenshtein import MAX_LEVEL, levenshtein_code, levenshtein_lines, line_threshold
 from superjax.laws.tail import inverse_log_tail, log_tail
 
 _LARGEST = 10**100  # every bound grows with k: the algebraic ones are evaluated at most here, where floats still hold
-_ROUNDING = 1e-12  # a coherence this close, relatively, attains a bound
 
 
 class Bound(NamedTuple):
@@ -229,7 +228,7 @@ def largest_count(d: int, epsilon: float) -> LargestCount:
     if math.log(best) <= by_volume and best < min(ceiling, _LARGEST):
         return _count(best, _best(_algebraic(best + 1, d)).name)
     if by_volume < math.log(2**53):
-        return _count(max(d, math.floor(math.exp(by_volume) * (1 + _ROUNDING))), "cap")
+        return _count(max(d, math.floor(math.exp(by_volume) * (1 + ATTAINED))), "cap")
     return LargestCount(by_volume / math.log(10), None, "cap")
 
 
@@ -255,7 +254,7 @@ def _algebraic(k: int, d: int) -> list[Bound]:
 def _best(found: list[Bound]) -> Bound:
     """The largest; the first of those equal to rounding, so a closed form names the bound where two agree."""
     top = max(bound.value for bound in found)
-    return next(bound for bound in found if bound.value >= top - _ROUNDING * abs(top))
+    return next(bound for bound in found if bound.value >= top - ATTAINED * abs(top))
 
 
 def _largest(holds: Callable[[int], bool], low: int, high: int) -> int:

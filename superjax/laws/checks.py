@@ -8,8 +8,8 @@ import numpy as np
 from superjax.core.errors import InputError
 from superjax.laws.namespace import Array
 
-_ROUNDING = 1e-12  # a coherence this close, relatively, attains a bound
-_BELOW_ONE = 1 - 2.0**-51  # its half-angle's cosine is still a float below 1
+ATTAINED = 1e-12  # a coherence this close, relatively, attains a bound
+BELOW_ONE = 1 - 2.0**-51  # its half-angle's cosine is still a float below 1
 
 
 def whole(name: str, value: float, low: int) -> int:
@@ -61,7 +61,7 @@ def attained(epsilon: float) -> float:
         >>> attained(0.5) > 0.5, attained(1 - 1e-14) < 1
         (True, True)
     """
-    return min(epsilon * (1 + _ROUNDING), 0.5 * (1 + epsilon), _BELOW_ONE)
+    return min(epsilon * (1 + ATTAINED), 0.5 * (1 + epsilon), BELOW_ONE)
 
 
 def _float64(name: str, value: Array) -> np.ndarray:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import base64
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from superjax.report.captions import caption_of
 from superjax.report.folders import Figure, Run
 from superjax.report.markup import Markup, element, join
-from superjax.report.section import Cell, Column, Table
+from superjax.report.section import Cell, Column, Link, Table
 
 MOST_ROWS = 2000
 """Rows of a table on the page; a browser sorts as many at once, and the download has them all."""
+
+_WIDE = 2.2
+"""Width over height from which a figure takes the page's whole width."""
 
 
 def table_block(table: Table, *, note: str = "") -> Markup:
@@ -59,10 +64,12 @@ def _cell(value: Cell, column: Column, numeric: bool, *, first: bool) -> Markup:
     scope = "row" if first else None
     if value is None or value == "":
         return element(name, "–", scope=scope, class_="empty", data_value="")
-    if numeric and not isinstance(value, str):
+    if numeric and isinstance(value, int | float):
         return element(name, format(value, column.format), scope=scope, class_="number", data_value=repr(float(value)))
     if isinstance(value, bool):
         return element(name, "yes" if value else "no", scope=scope)
+    if isinstance(value, Link):
+        return element(name, element("a", value.text, href=value.target), scope=scope)
     return element(name, value if isinstance(value, str) else format(value, column.format), scope=scope)
 
 
@@ -89,14 +96,27 @@ def figure_block(run: Run, figure: Figure, number: int) -> Markup:
     text = element("figcaption", element("b", f"Figure {number}. {caption.shows}. "), caption.look_for or None)
     alt = f"{caption.shows} ({figure.name})"
     source = f"data:{figure.kind};base64,{base64.b64encode(figure.content).decode('ascii')}"
-    return element("figure", element("img", src=source, alt=alt, loading="lazy"), text)
+    wide = "wide" if _aspect(figure) > _WIDE else None
+    return element("figure", element("img", src=source, alt=alt), text, class_=wide)
 
 
-def command_block(line: str, where: str | None) -> Markup:
-    """A command line with room for a button that copies it, and the folder it was run in."""
+def _aspect(figure: Figure) -> float:
+    """Width over height, as the file states them; 1 where it does not."""
+    if figure.kind == "image/png":
+        return int.from_bytes(figure.content[16:20]) / max(int.from_bytes(figure.content[20:24]), 1)
+    box = re.search(rb'viewBox="\s*\S+\s+\S+\s+([0-9.]+)\s+([0-9.]+)', figure.content[:4000])
+    if box is None:
+        return 1.0
+    width, height = (float(part) for part in box.groups())
+    return width / height if height else 1.0
+
+
+def command_block(arguments: Sequence[str], where: str | None) -> Markup:
+    """A command line as a shell takes it, with room for a button that copies it, and the folder it was run in."""
+    words = (element("span", shlex.quote(argument), class_="argument") for argument in arguments)
     return element(
         "div",
-        element("pre", element("code", line), tabindex=0),
+        element("pre", element("code", join(*words, between=" ")), tabindex=0),
         element("p", "run in ", element("code", where), class_="note") if where else None,
         class_="command",
     )

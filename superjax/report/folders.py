@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,9 +71,11 @@ class Run:
         return self.manifest["config"]
 
     @property
-    def command_line(self) -> str:
-        """What a shell takes to run it again."""
-        return shlex.join(["superjax", *self.manifest["argv"]])
+    def command_line(self) -> list[str]:
+        """The arguments that run it again, the program's name first; with its folder where it is not finished."""
+        arguments = ["superjax", *self.manifest["argv"]]
+        named = any(argument.lstrip("-").startswith("out=") for argument in arguments)
+        return arguments if named or self.status == "finished" else [*arguments, f"--out={self.path.absolute()}"]
 
     def rows(self) -> list[dict[str, str]]:
         """The table's rows; header -> cell.

@@ -8,7 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Cell = float | str | bool | None
+
+@dataclass(frozen=True)
+class Link:
+    """A cell that leads to a place on the page."""
+
+    text: str
+    target: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Cell = float | str | bool | Link | None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,3 @@
-"use strict";
 // Tables that sort and filter, commands that copy. Without it everything on the page can still be read.
 
 function make(name, properties, ...children) {

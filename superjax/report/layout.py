@@ -1,0 +1,187 @@
+"""How runs are laid out: all of them in an overview, then a section each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from superjax.report.blocks import command_block, facts_block, figure_block, folded, table_block
+from superjax.report.columns import columns_of, typed
+from superjax.report.folders import Run
+from superjax.report.markup import Markup, element, join
+from superjax.report.section import Cell, Column, Link, Section, Table
+from superjax.runs import format_duration
+
+_WARNINGS = {
+    "running": "Unfinished: this run is still going on, or was broken off. What is here is what it has saved so far; "
+    "the command below takes it up again.",
+    "failed": "Failed: this run ended with an internal error; its traceback is in its error.txt.",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run's place on the page.
+
+    Attributes:
+        run: what its folder holds.
+        section: what it has to say.
+        number: its place, from 1.
+    """
+
+    run: Run
+    section: Section
+    number: int
+
+    @property
+    def anchor(self) -> str:
+        return f"run-{self.number}"
+
+    @property
+    def title(self) -> str:
+        """What tells it from the other runs: the folder's name, with the command where that does not say it."""
+        name, command = self.run.name, self.run.command
+        return name if name.startswith(command) else f"{command}: {name}"
+
+    @property
+    def link(self) -> Link:
+        return Link(self.title, f"#{self.anchor}")
+
+
+def overview(parts: Sequence[Part]) -> Markup:
+    """Every run on a line, then every headline number."""
+    return element(
+        "section",
+        element("h2", "Overview", id="overview-title"),
+        _runs_table(parts),
+        _headlines_table(parts),
+        id="overview",
+        aria_labelledby="overview-title",
+    )
+
+
+def _runs_table(parts: Sequence[Part]) -> Markup:
+    columns = (
+        Column("run"), Column("subject"), Column("status"), Column("started"), Column("took", unit="s", format=".1f"),
+        Column("device"),
+    )  # fmt: skip
+    rows: list[dict[str, Cell]] = [
+        {
+            "run": part.link,
+            "subject": part.section.subject,
+            "status": "unfinished" if part.run.status == "running" else part.run.status,
+            "started": _moment(part.run.manifest.get("started")),
+            "took": _number(part.run.manifest.get("wall_time_s")),
+            "device": _device(part.run),
+        }
+        for part in parts
+    ]
+    return table_block(Table.whole("Runs", rows, columns, "runs.csv"))
+
+
+def _headlines_table(parts: Sequence[Part]) -> Markup | None:
+    rows: list[dict[str, Cell]] = [
+        {"run": part.link, "number": line.what, "value": line.value, "published": line.published, "source": line.source}
+        for part in parts
+        for line in part.section.headlines
+    ]
+    if not rows:
+        return None
+    columns = [Column("number"), Column("value")]
+    note = ""
+    if any(row["published"] for row in rows):
+        columns += [Column("published"), Column("source")]
+        note = "A published number stands beside ours where there is one for the same quantity and size."
+    columns.append(Column("run"))
+    return table_block(Table.whole("Headline numbers", rows, columns, "headlines.csv"), note=note)
+
+
+def run_section(part: Part) -> Markup:
+    """One run: what it ran on, the command, its figures and tables, and what else its folder holds in words."""
+    run = part.run
+    warning = _WARNINGS.get(run.status)
+    heading = f"{part.title}: {part.section.subject}" if part.section.subject else part.title
+    return element(
+        "section",
+        element("h2", heading, id=f"{part.anchor}-title"),
+        element("p", warning, class_="warning") if warning else None,
+        facts_block(_facts(run)),
+        element("h3", "The command that reproduces it"),
+        command_block(run.command_line, _text(run.manifest.get("cwd"))),
+        *_figures(run),
+        *_tables(part),
+        folded("What it printed", element("pre", run.text, tabindex=0)) if run.text else None,
+        folded("Settings and versions", _settings(run)),
+        id=part.anchor,
+        aria_labelledby=f"{part.anchor}-title",
+    )
+
+
+def _figures(run: Run) -> list[Markup]:
+    blocks = [figure_block(run, figure, number) for number, figure in enumerate(run.figures, start=1)]
+    return [element("h3", "Figures"), element("div", *blocks, class_="figures")] if blocks else []
+
+
+def _tables(part: Part) -> list[Markup]:
+    blocks = [table_block(table) for table in part.section.tables]
+    rows = typed(part.run.rows())
+    if rows:
+        filled = [key for key in part.section.columns if any(row.get(key) is not None for row in rows)]
+        keys = filled or list(rows[0])
+        left_out = len(rows[0]) - len(keys)
+        note = f"The CSV has {left_out} more columns." if left_out > 0 else ""
+        name, file = f"{part.title}: all rows", f"{part.run.name}-table.csv"
+        blocks.append(table_block(Table(name, rows, columns_of(keys), part.run.table, file), note=note))
+    return [element("h3", "Tables"), *blocks] if blocks else []
+
+
+def _facts(run: Run) -> dict[str, str | None]:
+    """What it ran on."""
+    found = run.manifest
+    took, compiling = _number(found.get("wall_time_s")), _number(found.get("compile_time_s"))
+    spent = None if took is None else format_duration(took)
+    if took and compiling:
+        spent = f"{spent}, {format_duration(compiling)} of it compiling"
+    failures = found.get("failures")
+    versions = found["versions"]
+    ground = (f"{name} {versions[name]}" for name in ("superjax", "jax", "python") if name in versions)
+    return {
+        "Folder": str(run.path),
+        "Device": _device(run),
+        "Versions": ", ".join(ground),
+        "Precision": _text(found.get("precision")),
+        "Seed": _text(found.get("seed")),
+        "Started": _moment(found.get("started")),
+        "Took": spent,
+        "Failed items": "; ".join(map(str, failures)) if isinstance(failures, list) else None,
+    }
+
+
+def _settings(run: Run) -> Markup:
+    """The whole configuration, all versions and the revision."""
+    git = run.manifest.get("git")
+    revision = f"{git.get('commit')}{', modified' * bool(git.get('modified'))}" if isinstance(git, Mapping) else None
+    versions = {name: _text(version) for name, version in run.manifest["versions"].items()}
+    configuration = json.dumps(run.config, indent=2, ensure_ascii=False)
+    return join(element("pre", configuration, tabindex=0), facts_block({**versions, "git": revision}))
+
+
+def _device(run: Run) -> str:
+    count = run.manifest.get("device_count")
+    return f"{count} × {run.manifest.get('platform')} ({run.manifest.get('device_kind')})" if count else "none used"
+
+
+def _moment(value: Any) -> str | None:
+    """A time of the manifest as people write it."""
+    text = _text(value)
+    return None if text is None else text.replace("T", " ").replace("+00:00", " UTC")
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
