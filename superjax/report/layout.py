@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,8 +163,16 @@ def _settings(run: Run) -> Markup:
     git = run.manifest.get("git")
     revision = f"{git.get('commit')}{', modified' * bool(git.get('modified'))}" if isinstance(git, Mapping) else None
     versions = {name: _text(version) for name, version in run.manifest["versions"].items()}
-    configuration = json.dumps(run.config, indent=2, ensure_ascii=False)
-    return join(element("pre", configuration, tabindex=0), facts_block({**versions, "git": revision}))
+    return join(facts_block(dict(_flat(run.config))), element("hr"), facts_block({**versions, "git": revision}))
+
+
+def _flat(config: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Every setting on a line, those of a nested mapping by dotted names; what is not set is left out."""
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{within}{name}.")
+        elif value is not None:
+            yield f"{within}{name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _device(run: Run) -> str:
