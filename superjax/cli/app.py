@@ -26,6 +26,7 @@ COMMANDS = {
     "pack": "superjax.cli.pack",
     "fit": "superjax.cli.fit",
     "capacity": "superjax.cli.capacity",
+    "report": "superjax.cli.report",
     "rerun": "superjax.cli.rerun",
     "doctor": "superjax.cli.doctor",
 }

@@ -111,6 +111,7 @@ class Command(Generic[C]):
         keeps_folder: writes a run folder even without `--out`.
         keeps_checkpoints: has the flags --checkpoint_every, --checkpoint_steps, --keep_checkpoints.
         inputs: the paths in a configuration that the run reads; a file that has changed makes another run.
+        always_anew: a finished folder is written again; the work is cheap and what it reads may have changed.
     """
 
     summary: str
@@ -125,3 +126,4 @@ class Command(Generic[C]):
     keeps_folder: bool = True
     keeps_checkpoints: bool = False
     inputs: Callable[[C], Sequence[str]] = lambda config: ()
+    always_anew: bool = False

@@ -167,7 +167,9 @@ class Execution:
 
     def _holds_this_run(self, folder: RunFolder) -> bool:
         """Whether the folder has this very run, finished without failures, and it may be shown again."""
-        finished = folder.state(self._manifest.identity()) == "finished" and self._flags.resume
+        if not self._flags.resume or self._command.always_anew:
+            return False
+        finished = folder.state(self._manifest.identity()) == "finished"
         return finished and not folder.read_manifest().get("failures")
 
     def _show_again(self, folder: RunFolder) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from superjax.core.errors import InputError
+from superjax.core.errors import InputError, InputWarning
 from superjax.runs import RunFolder
 from superjax.runs.results import FIGURES, MANIFEST, SUMMARY, TABLE, TEXT
 
@@ -200,9 +201,24 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:
-    """Read several run folders, each once, however often it is given.
+    """Read several run folders, each once, however often it is given; earlier reports are left out with a warning.
+
+    Args:
+        paths: the folders.
+
+    Returns:
+        The runs, in the order given.
 
     Raises:
-        InputError: as :func:`read_run`.
+        InputError: none is given, all are reports, or as :func:`read_run`.
     """
-    return [read_run(path) for path in dict.fromkeys(Path(path) for path in paths)]
+    if not paths:
+        raise InputError("RUN: no run folder is given; give one or more, such as runs/embed-20261130-131342")
+    found = [read_run(path) for path in dict.fromkeys(Path(path) for path in paths)]
+    runs = [run for run in found if run.command != "report"]
+    if not runs:
+        raise InputError(f"{found[0].path}: is itself a report; give the runs it was made of")
+    for run in found:
+        if run.command == "report":
+            warnings.warn(f"{run.path}: is itself a report and left out", InputWarning, stacklevel=2)
+    return runs

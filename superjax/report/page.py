@@ -9,8 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from superjax._version import __version__
-from superjax.core.errors import InputError
-from superjax.report.folders import read_runs
+from superjax.report.folders import Run, read_runs
 from superjax.report.layout import Part, overview, run_section
 from superjax.report.markup import Markup, element
 from superjax.report.planner import planner_script, planner_section
@@ -70,9 +69,12 @@ def build_report(runs: Sequence[Path], *, title: str = "superjax report") -> str
         ...
         superjax.core.errors.InputError: RUN: no run folder is given; give one or more, such as runs/embed-...
     """
-    if not runs:
-        raise InputError("RUN: no run folder is given; give one or more, such as runs/embed-20261130-131342")
-    parts = [Part(run, section_of(run), number) for number, run in enumerate(read_runs(runs), start=1)]
+    return page_of(read_runs(runs), title=title)
+
+
+def page_of(runs: Sequence[Run], *, title: str = "superjax report") -> str:
+    """The page of runs that have been read, see :func:`build_report`."""
+    parts = [Part(run, section_of(run), number) for number, run in enumerate(runs, start=1)]
     main = element("main", overview(parts), *map(run_section, parts), planner_section(), id="main")
     return _document(title, _header(title, parts), _navigation(parts), main)
 
