@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -85,14 +86,15 @@ def configure(values: FlagValues) -> CapacityConfig:
     return CapacityConfig(values.d, None if epsilon is None else float(epsilon), None if k is None else int(k))
 
 
-def run(config: CapacityConfig, _: Context) -> Outcome:
+def run(config: CapacityConfig, context: Context) -> Outcome:
     """The bracket of the missing one."""
     from superjax.laws import capacity_bracket, dimension_bracket, epsilon_bracket
 
     if config.k is None:
         assert config.d is not None
         assert config.epsilon is not None
-        return _capacity_outcome(capacity_bracket(config.d, config.epsilon))
+        found = capacity_bracket(config.d, config.epsilon)
+        return replace(_capacity_outcome(found), **(_drawn(found) if context.folder is not None else {}))
     if config.d is not None:
         return _epsilon_outcome(epsilon_bracket(config.k, config.d))
     assert config.epsilon is not None
@@ -136,9 +138,7 @@ def _capacity_outcome(found: Bracket) -> Outcome:
         Column("log10_k", "log10 k", ".2f"),
         *_INTERVALS,
     )
-    return Outcome(
-        rows, columns, _capacity_summary(found), figures={"bracket": _bracket_figure(found)}, lines=paragraphs(lines)
-    )
+    return Outcome(rows, columns, _capacity_summary(found), lines=paragraphs(lines))
 
 
 def _epsilon_outcome(found: EpsilonBracket) -> Outcome:
@@ -318,13 +318,12 @@ def _ends(found: EpsilonBracket | DimensionBracket) -> dict[str, Any]:
     }
 
 
-def _bracket_figure(found: Bracket) -> Any:
-    def draw() -> Any:
-        from superjax.figures.laws import bracket_figure
+def _drawn(found: Bracket) -> dict[str, Any]:
+    """The bracket over epsilon, as arrays and as a figure, where there is a folder to keep them."""
+    from superjax.figures.laws import bracket_curves, bracket_figure
 
-        return bracket_figure(found.d, mark=found.epsilon)
-
-    return draw
+    curves = bracket_curves(found.d, mark=found.epsilon)
+    return {"arrays": curves, "figures": {"bracket": partial(bracket_figure, found.d, curves, mark=found.epsilon)}}
 
 
 def format_count(log10_k: float, k: int | None = None) -> str:

@@ -85,7 +85,7 @@ def capacity_laws(table: Table, config: FitConfig) -> Outcome:
         raise refused
     lines = [*(_constants_line(kind, fit) for kind, fit in fits), *notes, _READING]
     summary = {"table": table.path, "fits": [_fit_summary(kind, fit) for kind, fit in fits]}
-    return Outcome(rows, _FIT_COLUMNS, summary, figures=_fit_figures(fits, config), lines=paragraphs(lines))
+    return Outcome(rows, _FIT_COLUMNS, summary, _fit_arrays(fits), _fit_figures(fits, config), paragraphs(lines))
 
 
 def power(table: Table, config: FitConfig) -> Outcome:
@@ -93,6 +93,7 @@ def power(table: Table, config: FitConfig) -> Outcome:
     table.require(config.x, config.y, *config.by)
     rows, summary, lines = [], [], []
     figures: dict[str, Callable[[], Figure]] = {}
+    arrays: dict[str, np.ndarray] = {}
     groups = _groups(table, config.by)
     files = file_names(group for group, _ in groups)
     for group, part in groups:
@@ -108,7 +109,9 @@ def power(table: Table, config: FitConfig) -> Outcome:
             )
         rows.append({"group": group, **entry})
         summary.append({"group": group, **entry, "interval": list(found.interval), "window": list(found.window)})
-        figures[f"power-{files[group]}" if group else "power"] = partial(_power, found, x, y, (config.x, config.y))
+        suffix = f"-{files[group]}" if group else ""
+        figures[f"power{suffix}"] = partial(_power, found, x, y, (config.x, config.y))
+        arrays |= {f"x{suffix}": x, f"y{suffix}": y}
     lines.append(f"{config.y} = scale {config.x}^exponent, least squares in logarithms; interval by resampled points.")
     if config.parameters:
         lines.append("width_exponent: parameters grow as width^2.52 +- .03 (Liu, Liu and Gore 2025).")
@@ -126,7 +129,7 @@ def power(table: Table, config: FitConfig) -> Outcome:
     ]  # fmt: skip
     if not config.by:
         columns = columns[1:]
-    return Outcome(rows, columns, {"table": table.path, "fits": summary}, figures=figures, lines=paragraphs(lines))
+    return Outcome(rows, columns, {"table": table.path, "fits": summary}, arrays, figures, paragraphs(lines))
 
 
 def offset(table: Table, config: FitConfig) -> Outcome:
@@ -154,9 +157,9 @@ def offset(table: Table, config: FitConfig) -> Outcome:
         "offsets": {str(group): value for group, value in found.offsets.items()},
     }
     columns = (Column("group"), Column("offset", "B", ".4f"))
-    return Outcome(
-        rows, columns, summary, figures={"offset": partial(_offset, found, m, loss, groups)}, lines=paragraphs(lines)
-    )
+    arrays = {"m": m, "loss": loss, "group": np.array(groups)}
+    figures = {"offset": partial(_offset, found, m, loss, groups)}
+    return Outcome(rows, columns, summary, arrays, figures, paragraphs(lines))
 
 
 def _coherence_rows(table: Table) -> tuple[Table, list[str]]:
@@ -217,8 +220,18 @@ def _fit_figures(fits: Sequence[tuple[str, LawFit]], config: FitConfig) -> dict[
     for kind, file in files.items():
         chosen = [fit for found, fit in fits if found == kind and fit.low_k == (config.low_k or "exclude")]
         suffix = f"-{file}" if kind else ""
-        figures |= {f"surfaces{suffix}": partial(_surfaces, chosen), f"residuals{suffix}": partial(_residuals, chosen)}
+        figures |= {f"{name}{suffix}": partial(_draw, name, chosen) for name in ("surfaces", "curves", "residuals")}
     return figures
+
+
+def _fit_arrays(fits: Sequence[tuple[str, LawFit]]) -> dict[str, np.ndarray]:
+    """What the figures show: the rows each law was fitted to, and what it gives for them."""
+    files = file_names(kind for kind, _ in fits)
+    return {
+        "_".join(part for part in (name, files[kind] if kind else "", fit.law, fit.low_k) if part): getattr(fit, name)
+        for kind, fit in fits
+        for name in ("k", "d", "coherence", "predicted")
+    }
 
 
 def _constants_line(kind: str, fit: LawFit) -> str:
@@ -300,16 +313,12 @@ def _number(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _surfaces(fits: Sequence[LawFit]) -> Figure:
-    from superjax.figures.laws import surface_figure
+def _draw(name: str, fits: Sequence[LawFit]) -> Figure:
+    from superjax.figures import laws as draw
 
-    return surface_figure(fits)
-
-
-def _residuals(fits: Sequence[LawFit]) -> Figure:
-    from superjax.figures.laws import residual_figure
-
-    return residual_figure(fits)
+    return {"surfaces": draw.surface_figure, "curves": draw.curves_figure, "residuals": draw.residual_figure}[name](
+        fits
+    )
 
 
 def _power(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str, str]) -> Figure:

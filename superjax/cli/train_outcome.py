@@ -168,17 +168,24 @@ def _figures(
     result: EnsembleResult, geometries: Sequence[Geometry], curves: Sequence[Curve]
 ) -> dict[str, Callable[[], Figure]]:
     from superjax.figures import toy as draw
+    from superjax.figures import toy_geometry as draw_geometry
 
     figures: dict[str, Callable[[], Figure]] = {}
+    several = {name: len({c.settings[name] for c in curves}) > 1 for name in ("alpha", "decay", "density")}
     if any(len(curve.m) > 1 for curve in curves):
         figures["loss"] = partial(draw.loss_against_m, curves)
-    if len({curve.settings["alpha"] for curve in curves}) > 1 and len({c.settings["decay"] for c in curves}) > 1:
-        figures["exponents"] = partial(draw.exponent_map, curves)
-    if len({curve.settings["decay"] for curve in curves}) > 1:
+    if several["alpha"] and any(curve.fit is not None and curve.settings["alpha"] is not None for curve in curves):
+        figures["exponent_curves"] = partial(draw.exponent_curves, curves)
+        if several["decay"]:
+            figures["exponents"] = partial(draw.exponent_map, curves)
+    if several["decay"]:
         figures["represented"] = partial(draw.represented_map, curves)
-    figures["geometry"] = partial(draw.norms_and_overlaps, result, geometries)
+    figures["geometry"] = partial(draw_geometry.norms_and_overlaps, result, geometries)
+    if several["density"]:
+        figures["loss_against_density"] = partial(draw.loss_against_density, curves)
+        figures["dimensionality"] = partial(draw_geometry.dimensionalities, result, geometries)
     if any(member.n <= SHOWN_GRAM for member in result.members):
-        figures["gram"] = partial(draw.gram_matrices, result)
+        figures["gram"] = partial(draw_geometry.gram_matrices, result)
     return figures
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure
+from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure, plain_log
 from superjax.laws import best_construction, cosine_density, lower_bound, lower_bound_code, published_packings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def steps_figure(history: np.ndarray, row: Mapping[str, Any]) -> Figure:
     _reference(axes, row["construction"], "best construction", PALETTE[2])
     axes.set(xscale="log", xlabel="step", ylabel=_VALUE[row["objective"]])
     if np.min(history) > 0:
-        axes.set_yscale("log")
+        plain_log(axes.yaxis)
     axes.set_title(_title(row))
     axes.legend()
     return figure
@@ -130,7 +130,7 @@ def coherence_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     figure = new_figure(7.2, 4.6)
     axes = figure.subplots()
     dimensions = sorted({row["d"] for row in rows})
-    colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(dimensions)))
+    colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(dimensions)))
     lines = rows[0]["objective"] == "coherence"
     for colour, d in zip(colours, dimensions, strict=True):
         own = sorted((row for row in rows if row["d"] == d), key=lambda row: row["k"])
@@ -145,12 +145,17 @@ def coherence_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
             all_k, all_d, published = published_packings("optimised")
             same = (all_d == d) & (all_k >= min(ks)) & (all_k <= max(ks))
             axes.plot(all_k[same], _positive(published[same]), "x", color=colour, markersize=4)
-    for mark, meaning in (("ko-", "packed"), ("k:", "proven bound"), ("k_", "construction"), ("kx", "published")):
-        if lines or meaning in ("packed", "proven bound"):
-            axes.plot([], [], mark, markersize=5, label=meaning)
-    axes.set(xscale="log", xlabel="k", ylabel=_VALUE[rows[0]["objective"]])
+    marks = {"packed": "ko-", "proven bound": "k:"}
     if lines:
-        axes.set_yscale("log")
+        marks["best construction"] = "k_"
+    if any(row.get("published") for row in rows):
+        marks["published"] = "kx"
+    for meaning, mark in marks.items():
+        axes.plot([], [], mark, markersize=5, label=meaning)
+    axes.set(xlabel="vectors k", ylabel=_VALUE[rows[0]["objective"]])
+    plain_log(axes.xaxis)
+    if lines:
+        plain_log(axes.yaxis)
     axes.set_title("Packings against their number")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
     return figure

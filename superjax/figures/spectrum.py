@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from superjax.embeddings.spectrum import Spectrum
-from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure
-from superjax.laws import published_models
+from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure, plain_log, plain_text, shorten
+from superjax.laws import epsilon_for, published_models
 from superjax.laws.random_vectors import cosine_density
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def distribution(spectrum: Spectrum, title: str) -> Figure:
     zoomed.set_ylim(bottom=0)
     zoomed.set_ylabel("density of pairs")
     zoomed.set_title(f"zoomed: mean {spectrum.mean:.4f}, std {spectrum.std:.4f}")
-    figure.suptitle(_safe(title), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(plain_text(title), fontsize=10, x=0.01, ha="left")
     figure.legend(*zoomed.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
@@ -78,7 +78,7 @@ def norms(spectrum: Spectrum, title: str) -> Figure:
     axes.axvline(lengths.mean(), color=GREEN, linewidth=1, label=f"mean {lengths.mean():.3g}")
     axes.set_xlabel("length of a row")
     axes.set_ylabel("rows")
-    axes.set_title(f"Row lengths, {_safe(title)}")
+    _set_titles(axes, "Row lengths", title)
     axes.legend()
     return figure
 
@@ -98,19 +98,13 @@ def hubs(spectrum: Spectrum, labels: Sequence[str], title: str, number: int = 25
     figure = new_figure(5.6, 0.8 + 0.18 * max(len(top), 5))
     axes = figure.subplots()
     axes.barh(np.arange(len(top)), spectrum.neighbors.hubness[top], color=BLUE, alpha=0.8)
-    axes.set_yticks(np.arange(len(top)), [f"'{_safe(labels[row])}'" for row in top])
+    axes.set_yticks(np.arange(len(top)), [f"'{plain_text(labels[row])}'" for row in top])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("rows whose nearest neighbour it is")
     axes.margins(y=0.01)
-    axes.set_title(f"Most often nearest, {_safe(title)}")
+    _set_titles(axes, "Rows that are most often nearest", title)
     return figure
-
-
-def _safe(text: str) -> str:
-    """Text as matplotlib must show it: no mathematics in dollar signs, no glyphs its font lacks."""
-    shown = "".join(c if ord(c) < 0x250 else c.encode("unicode_escape").decode() for c in text)
-    return shown.replace("$", r"\$")
 
 
 @house_style()
@@ -128,37 +122,91 @@ def partners(cosines: np.ndarray, title: str) -> Figure:
     axes.axvline(known.mean(), color=GREEN, linewidth=1, label=f"mean {known.mean():.3f}")
     axes.set_xlabel("cosine of a token's input and output vector")
     axes.set_ylabel("tokens")
-    axes.set_title(_safe(title))
+    _set_titles(axes, "Input against output vectors", title)
     axes.legend()
     return figure
 
 
+def _set_titles(axes: Axes, heading: str, title: str) -> None:
+    """What is shown, and below it of which model, in as many characters as the narrowest of these figures holds."""
+    axes.set_title(f"{heading}\n{plain_text(shorten(title, 64))}", fontsize=9)
+
+
 @house_style()
 def models(points: Sequence[tuple[str, int, float]]) -> Figure:
-    """Dimension against epsilon for several matrices, over the 45 published models (Guha 2026, table 1).
+    """Dimension against epsilon for several matrices, over the 45 published models; class 2 alone with its capacities.
 
     Args:
-        points: (name, d, epsilon) of each matrix.
+        points: (name, d, epsilon) of each matrix; an epsilon that is not positive is named, and not drawn.
+
+    Source:
+        Guha 2026, arXiv 2606.02765, table 1.
     """
-    figure = new_figure(6.4, 4.4 + 0.1 * len(points))
-    axes = figure.subplots()
+    figure = new_figure(9.0, 4.2 + 0.1 * len(points))
+    whole, near = figure.subplots(1, 2)
     published = published_models()
-    axes.scatter(
-        [model.d_model for model in published], [model.epsilon for model in published],
-        s=14, color=FAINT, label="published models",
-    )  # fmt: skip
-    for order, (name, dim, epsilon) in enumerate(points):
-        axes.scatter([dim], [epsilon], s=36, color=PALETTE[order % len(PALETTE)], label=f" {_safe(name)}", zorder=3)
+    for axes in (whole, near):
+        axes.scatter(
+            [model.d_model for model in published], [model.epsilon for model in published],
+            s=14, color=FAINT, label="published models",
+        )  # fmt: skip
+        for order, (name, dim, epsilon) in enumerate(points):
+            drawn = ([dim], [epsilon]) if epsilon > 0 else ([], [])
+            remark = "" if epsilon > 0 else f": epsilon {epsilon:.3g}, not drawn"
+            label = f" {plain_text(shorten(name, 60))}{remark}"
+            axes.scatter(*drawn, s=36, color=PALETTE[order % len(PALETTE)], label=label, zorder=3)
+        axes.set_xlabel("dimension d")
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:.0f}")
     for threshold, words in ((0.2, "class 1 above"), (0.1, "class 2 below")):
-        axes.axhline(threshold, color=INK, linewidth=0.8, linestyle="--")
-        axes.annotate(
+        whole.axhline(threshold, color=INK, linewidth=0.8, linestyle="--")
+        whole.annotate(
             words, (1, threshold), xycoords=("axes fraction", "data"), xytext=(-4, 3), textcoords="offset points",
             ha="right", fontsize=8,
         )  # fmt: skip
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter("{x:.0f}")
-    axes.set_yscale("log")
-    axes.set_xlabel("dimension d")
-    axes.set_ylabel("epsilon = mean + 2 std of the cosine")
+    whole.set_ylabel("epsilon = mean + 2 std of the cosine")
+    whole.set_title("All models")
+    plain_log(whole.yaxis)
+    near.set_title("Class 2, with lines of equal capacity (full law)")
+    near.set_ylim(0, 0.11)
+    _capacity_lines(near)
+    figure.legend(*whole.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _capacity_lines(axes: Axes) -> None:
+    """epsilon at which the full law gives 10^5, 10^6, ... directions, over the dimensions shown."""
+    low, high = 1024, max(20_000, axes.get_xlim()[1])
+    d = np.geomspace(low, high, 80)
+    for exponent in range(5, 13):
+        epsilon = np.asarray(epsilon_for(10.0**exponent, d, "full"))
+        axes.plot(d, epsilon, color=INK, linewidth=0.6, linestyle=":", alpha=0.7)
+        axes.annotate(
+            rf"$10^{{{exponent}}}$", (high, epsilon[-1]), xytext=(3, -2), textcoords="offset points", fontsize=7
+        )
+    axes.set_xlim(low, high)
+
+
+@house_style()
+def overlaps_against_dimension(points: Sequence[tuple[str, int, float]]) -> Figure:
+    """Mean squared cosine of a model's rows against its dimension, beside 1/d of random directions.
+
+    Args:
+        points: (name, d, mean squared cosine) of each matrix.
+
+    Source:
+        Liu, Liu and Gore 2025, arXiv 2505.10465: the overlap that strong superposition makes the loss follow.
+    """
+    figure = new_figure(5.6, 3.8 + 0.1 * len(points))
+    axes = figure.subplots()
+    dims = [dim for _, dim, _ in points]
+    d = np.geomspace(0.8 * min(dims), 1.25 * max(dims), 50)
+    axes.plot(d, 1 / d, color=INK, linewidth=1, label="random directions, 1/d")
+    for order, (name, dim, overlap) in enumerate(points):
+        axes.scatter([dim], [overlap], s=30, color=PALETTE[order % len(PALETTE)],
+                     label=plain_text(shorten(name, 60)), zorder=3)  # fmt: skip
+    plain_log(axes.xaxis, dims)
+    plain_log(axes.yaxis)
+    axes.set(xlabel="dimension d", ylabel="mean cos² over pairs of rows")
     figure.legend(loc="outside lower center", ncols=2)
     return figure

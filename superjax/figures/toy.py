@@ -1,4 +1,4 @@
-"""Figures of toy ensembles: loss against m, maps over alpha and gamma, norms and overlaps, and W W^T."""
+"""Figures of toy ensembles' losses: against m and density, exponents against alpha, and maps over alpha and gamma."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from superjax.core.grid import group_by
-from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure
-from superjax.toy import Curve, EnsembleResult, Geometry, random_overlap_moments
+from superjax.figures.style import FAINT, INK, PALETTE, evenly, house_style, new_figure, plain_log
+from superjax.toy import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from superjax.toy.exponents import ExponentFit
+
 MOST_PANELS, MOST_CURVES = 6, 7
+
+_ALPHA = "exponent α of the features' frequencies"
 
 
 @house_style()
@@ -26,7 +30,7 @@ def loss_against_m(curves: Sequence[Curve]) -> Figure:
         curves: of an ensemble; those with a single m are points.
     """
     panels = list(group_by(curves, _data_name).items())
-    panels = [panels[i] for i in _evenly(len(panels), MOST_PANELS)]
+    panels = [panels[i] for i in evenly(len(panels), MOST_PANELS)]
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     figure = new_figure(max(5.6, 3.4 * columns), 3.4 * rows)
@@ -49,7 +53,7 @@ def _data_name(curve: Curve) -> str:
 
 def _loss_panel(axes: Axes, curves: Sequence[Curve]) -> None:
     ordered = sorted(curves, key=lambda curve: curve.settings["decay"])
-    shown = [ordered[i] for i in _evenly(len(ordered), MOST_CURVES)]
+    shown = [ordered[i] for i in evenly(len(ordered), MOST_CURVES)]
     for colour, curve in zip(PALETTE, shown, strict=False):
         mean = curve.loss.mean(axis=0)
         slope = "" if curve.fit is None else f", slope {-curve.fit.exponent:.2f}"
@@ -62,10 +66,85 @@ def _loss_panel(axes: Axes, curves: Sequence[Curve]) -> None:
     strongest = first.loss.mean(axis=0)
     if np.isfinite(strongest[0]):
         axes.plot(first.m, strongest[0] * first.m[0] / first.m, color=INK, linestyle=":", linewidth=1, label="1/m")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    plain_log(axes.xaxis, first.m)
+    plain_log(axes.yaxis)
     axes.set_xlabel("hidden dimension m")
-    axes.legend(fontsize=6.5)
+    axes.legend(fontsize=6.5, frameon=True, edgecolor="none", framealpha=0.85)
+
+
+@house_style()
+def loss_against_density(curves: Sequence[Curve]) -> Figure:
+    """Test loss against activation density, a panel for each decay and a line for each m.
+
+    Args:
+        curves: of an ensemble with several densities; the means over everything else that varies are drawn.
+    """
+    decays = sorted({curve.settings["decay"] for curve in curves})
+    decays = [decays[i] for i in evenly(len(decays), 3)]
+    sizes = sorted({int(m) for curve in curves for m in curve.m})
+    sizes = [sizes[i] for i in evenly(len(sizes), MOST_CURVES)]
+    figure = new_figure(max(5.0, 3.2 * len(decays)), 3.4)
+    panels = figure.subplots(1, len(decays), squeeze=False, sharey=True)[0]
+    for axes, decay in zip(panels, decays, strict=True):
+        own = [curve for curve in curves if curve.settings["decay"] == decay]
+        densities = sorted({curve.settings["density"] for curve in own})
+        for colour, m in zip(PALETTE, sizes, strict=False):
+            axes.plot(densities, [_mean_loss(own, density, m) for density in densities], "o-", color=colour,
+                      markersize=3, label=f"m = {m}")  # fmt: skip
+        axes.set_xlabel("activation density E, active features a sample")
+        axes.set_title(f"γ {decay:+.2g}")
+        axes.set_ylim(bottom=0)
+    panels[0].set_ylabel("test loss (sum over features)")
+    panels[0].legend()
+    return figure
+
+
+def _mean_loss(curves: Sequence[Curve], density: float, m: int) -> float:
+    """Mean over what else varies; NaN where no model of that size was trained, or one failed."""
+    found = [curve.loss[:, curve.m == m] for curve in curves if curve.settings["density"] == density]
+    losses = np.concatenate([loss.ravel() for loss in found])
+    return float(losses.mean()) if losses.size else float("nan")
+
+
+@house_style()
+def exponent_curves(curves: Sequence[Curve]) -> Figure:
+    """The exponent alpha_m of loss against m over the features' exponent alpha, beside what theory says of each regime.
+
+    Args:
+        curves: of an ensemble with several alphas; those without a fit are left out.
+    """
+    fitted = [curve for curve in curves if curve.fit is not None and curve.settings["alpha"] is not None]
+    decays = sorted({curve.settings["decay"] for curve in fitted})
+    figure = new_figure(5.6, 4.0)
+    axes = figure.subplots()
+    for colour, decay in zip(PALETTE, [decays[i] for i in evenly(len(decays), 6)], strict=False):
+        own = sorted((c for c in fitted if c.settings["decay"] == decay), key=lambda c: c.settings["alpha"])
+        fits = [(curve.settings["alpha"], curve.fit) for curve in own if curve.fit is not None]
+        axes.errorbar(
+            [alpha for alpha, _ in fits], [fit.exponent for _, fit in fits], [_stderr(fit) for _, fit in fits],
+            fmt="o-", color=colour, markersize=3, capsize=2, elinewidth=0.8, label=f"γ {decay:+.2g}",
+        )  # fmt: skip
+    theory = sorted(
+        {(c.settings["alpha"], c.ideal_weak_exponent, c.strong_exponent) for c in fitted}, key=lambda t: t[0]
+    )
+    alphas = [alpha for alpha, _, _ in theory]
+    axes.plot(alphas, [_or_nan(weak) for _, weak, _ in theory], color=INK, linestyle="--", linewidth=1,
+              label="first m features kept (same m, n)")  # fmt: skip
+    axes.plot(alphas, [_or_nan(strong) for _, _, strong in theory], color=INK, linestyle=":", linewidth=1,
+              label="strong: max(1, 2(α - 1))")  # fmt: skip
+    axes.set_xlabel("exponent α of the features' frequencies, p ~ i^-α")
+    axes.set_ylabel(r"exponent $\alpha_m$ of loss against m")
+    axes.legend(fontsize=7)
+    return figure
+
+
+def _stderr(fit: ExponentFit) -> float:
+    """The standard error; two points have none."""
+    return fit.stderr if np.isfinite(fit.stderr) else 0.0
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
 
 
 @house_style()
@@ -73,13 +152,13 @@ def exponent_map(curves: Sequence[Curve]) -> Figure:
     """The exponent alpha_m over the features' exponent alpha and the decay gamma.
 
     Args:
-        curves: of an ensemble; curves without a fit stay blank.
+        curves: of an ensemble, one with a fit at least; curves without stay blank.
     """
     cells = [
         (curve.settings["alpha"], curve.settings["decay"], np.nan if curve.fit is None else curve.fit.exponent)
         for curve in curves
     ]
-    return _map(cells, "features' exponent alpha", "exponent of loss, alpha_m")
+    return _map(cells, _ALPHA, r"exponent $\alpha_m$ of loss against m")
 
 
 @house_style()
@@ -95,11 +174,16 @@ def represented_map(curves: Sequence[Curve]) -> Figure:
         for curve in curves
         for m, share in zip(curve.m.tolist(), curve.phi_half.mean(axis=0), strict=True)
     ]
-    upwards = {"alpha": "features' exponent alpha", "density": "activation density", "m": "hidden dimension m"}
-    return _map(cells, upwards[name], "share of features with norm > 1/2")
+    upwards = {"alpha": _ALPHA, "density": "activation density", "m": "hidden dimension m"}
+    return _map(cells, upwards[name], r"share $\varphi_{1/2}$ of features with norm > 1/2", span=(0.0, 1.0))
 
 
-def _map(cells: Sequence[tuple[float | None, float, float]], upwards: str, meaning: str) -> Figure:
+def _map(
+    cells: Sequence[tuple[float | None, float, float]],
+    upwards: str,
+    meaning: str,
+    span: tuple[float, float] | None = None,
+) -> Figure:
     """A map of (row, gamma, value), gamma across and rows upwards; values of one cell are averaged."""
     placed = [(row, decay, value) for row, decay, value in cells if row is not None]
     rows, across = sorted({cell[0] for cell in placed}), sorted({cell[1] for cell in placed})
@@ -112,88 +196,17 @@ def _map(cells: Sequence[tuple[float | None, float, float]], upwards: str, meani
     values = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
     figure = new_figure(max(4.6, 0.55 * len(across) + 2), max(2.6, 0.3 * len(rows) + 1.4))
     axes = figure.subplots()
-    image = axes.imshow(values, origin="lower", aspect="auto", cmap="viridis")
+    low, high = span or (np.nanmin(values), np.nanmax(values))
+    image = axes.imshow(values, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
     axes.set_xticks(range(len(across)), [f"{x:.2g}" for x in across])
     axes.set_yticks(range(len(rows)), [f"{y:.3g}" for y in rows])
     axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
     for (i, j), number in np.ndenumerate(values):
         if np.isfinite(number) and values.size <= 200:
-            dark = number < np.nanmean(values)
-            axes.text(j, i, f"{number:.2f}", ha="center", va="center", color="white" if dark else INK, fontsize=6)
+            dark = number < low + 0.6 * (high - low)
+            axes.text(j, i, f"{number:.2f}", ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
     axes.set_xlabel("γ: growth below 0, weight decay above")
     axes.set_ylabel(upwards)
     figure.colorbar(image, label=meaning)
     return figure
-
-
-@house_style()
-def norms_and_overlaps(result: EnsembleResult, geometries: Sequence[Geometry]) -> Figure:
-    """Row norms and cosines in each regime, and mean squared overlaps against 1/m and the Welch value.
-
-    Args:
-        result: the ensemble.
-        geometries: of its members.
-    """
-    figure = new_figure(10.2, 3.4)
-    norms, cosines, overlaps = figure.subplots(1, 3)
-    decays = sorted({member.decay for member in result.members})
-    edges = np.linspace(-1, 1, len(geometries[0].overlaps.counts) + 1)
-    for colour, decay in zip(PALETTE, [decays[i] for i in _evenly(len(decays), 4)], strict=False):
-        chosen = [place for place, member in enumerate(result.members) if member.decay == decay]
-        found = [geometries[place] for place in chosen]
-        lengths = np.minimum(np.concatenate([one.norms for one in found]), 2)
-        norms.hist(lengths, np.linspace(0, 2, 81), histtype="step", density=True, color=colour, label=f"γ {decay:+.2g}")
-        counts = np.sum([one.strong_overlaps.counts for one in found], axis=0)
-        if counts.sum():
-            cosines.stairs(counts / (counts.sum() * np.diff(edges)), edges, color=colour)
-        sizes = [result.members[place].m for place in chosen]
-        overlaps.plot(sizes, [one.strong_overlaps.mean for one in found], "o", color=colour, markersize=3)
-    _overlap_guides(overlaps, np.array(sorted({m.m for m in result.members})), max(m.n for m in result.members))
-    for axes, name in ((norms, "norm of a row of W"), (cosines, "cosine of two rows with norm > 1")):
-        axes.set_yscale("log")
-        axes.set_xlabel(name)
-    norms.set_ylabel("density of features")
-    norms.legend()
-    cosines.set_ylabel("density of pairs")
-    return figure
-
-
-def _overlap_guides(axes: Axes, m: np.ndarray, n: int) -> None:
-    """Mean squared overlaps of random directions and of tight frames of min(n, m^2 / 2)."""
-    axes.plot(m, [random_overlap_moments(size)[0] for size in m], color=INK, linewidth=1, label="random, 1/m")
-    nu = np.minimum(n, m**2 / 2)
-    welch = np.where(nu > m, (nu - m) / (m * np.maximum(nu - 1, 1)), np.nan)
-    axes.plot(m, welch, color=INK, linestyle=":", linewidth=1, label="Welch κ², ν = min(n, m²/2)")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    # Two or three orthogonal rows have no overlap to speak of, and would stretch the axis to nothing.
-    axes.set_ylim(bottom=0.1 / m.max())
-    axes.set_xlabel("hidden dimension m")
-    axes.set_ylabel("mean cos² of rows with norm > 1")
-    axes.legend()
-
-
-@house_style()
-def gram_matrices(result: EnsembleResult) -> Figure:
-    """W W^T of up to six of the smallest models.
-
-    Args:
-        result: the ensemble.
-    """
-    smallest = min(member.n for member in result.members)
-    places = [place for place, member in enumerate(result.members) if member.n == smallest]
-    places = [places[i] for i in _evenly(len(places), MOST_PANELS)]
-    figure = new_figure(2.3 * len(places) + 0.8, 2.7)
-    axes = figure.subplots(1, len(places), squeeze=False)[0]
-    for panel, place in zip(axes, places, strict=True):
-        W, member = np.asarray(result.params[place].W), result.members[place]
-        image = panel.imshow(W @ W.T, cmap="RdBu_r", vmin=-1, vmax=1)
-        panel.set_title(f"m {member.m}, γ {member.decay:+.2g}", fontsize=8)
-        panel.grid(visible=False)
-    figure.colorbar(image, ax=list(axes), label="W Wᵀ", shrink=0.8)
-    return figure
-
-
-def _evenly(number: int, most: int) -> list[int]:
-    """At most `most` of `number` places, the first and the last among them."""
-    return sorted(set(np.linspace(0, number - 1, min(number, most)).round().astype(int).tolist()))

@@ -93,7 +93,7 @@ class _Pace:
         began, before = self._started = self._started or (now, done)
         if not 0 < done <= total:
             return ""
-        if done == before < total:
+        if done == before < total or 100 * (done - before) < total:  # what compiles at first says nothing of the rest
             return f"{100 * done // total} %"
         left = (now - began) * (total - done) / max(done - before, 1)
         return f"{100 * done // total} %, about {format_duration(left)} left"

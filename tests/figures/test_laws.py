@@ -24,7 +24,7 @@ def labelled(figure):
 
 
 def test_the_bracket_steps_where_a_construction_begins(tmp_path):
-    figure = draw.bracket_figure(256, mark=0.07, points=30)
+    figure = draw.bracket_figure(256, draw.bracket_curves(256, mark=0.07, points=30), mark=0.07)
     (axes,) = figure.axes
     assert labelled(figure)
     built = next(line for line in axes.lines if "built" in str(line.get_label()))
@@ -70,3 +70,23 @@ def test_power_and_offset_figures(tmp_path):
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), 30 / m[:4], rtol=1e-6)
     assert labelled(figure)
     save(figure, tmp_path, "offset")
+
+
+def test_curves_are_the_fits_and_points_the_tables(fits, tmp_path):
+    figure = draw.curves_figure(fits)
+    for axes, fit in zip(figure.axes, fits, strict=True):
+        points, curve = axes.lines[0], axes.lines[1]
+        rows = fit.d == 32
+        np.testing.assert_array_equal(points.get_data(), [fit.k[rows], fit.coherence[rows]])
+        k, shown = curve.get_data()
+        np.testing.assert_allclose(shown, fit.predict(k, np.full_like(k, 32.0)))
+    assert labelled(figure)
+    save(figure, tmp_path, "curves")
+
+
+def test_a_power_law_over_six_hundred_decades_draws_without_a_warning(tmp_path):
+    x = np.array([1e-300, 1e-150, 1.0, 1e300])
+    figure = draw.power_figure(fit_power(x, 1 / x), x, 1 / x, ("m", "loss $"))
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_xdata(), [-300, -150, 0, 300])
+    assert "log" in figure.axes[0].get_xlabel()
+    save(figure, tmp_path, "wide")

@@ -8,6 +8,7 @@ import pytest
 from superjax.embeddings.spectrum import cosine_spectrum
 from superjax.figures import save
 from superjax.figures import spectrum as draw
+from superjax.laws import log10_capacity
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +54,37 @@ def test_hubs_are_in_order_and_labels_are_safe_to_draw(spectrum, tmp_path):
     save(figure, tmp_path, "hubs")
 
 
-def test_models_are_drawn_over_the_published_ones():
-    figure = draw.models([("ours", 384, 0.2), ("theirs", 4096, 0.06)])
-    published, ours, theirs = figure.axes[0].collections
-    assert len(published.get_offsets()) == 45
-    assert ours.get_offsets().tolist() == [[384, 0.2]]
-    assert theirs.get_offsets().tolist() == [[4096, 0.06]]
+def test_models_are_drawn_over_the_published_ones(tmp_path):
+    figure = draw.models([("ours", 384, 0.2), ("theirs", 4096, 0.06), ("centred pair", 3, -1.0)])
+    for axes in figure.axes:
+        published, ours, theirs, negative = axes.collections
+        assert len(published.get_offsets()) == 45
+        assert ours.get_offsets().tolist() == [[384, 0.2]]
+        assert theirs.get_offsets().tolist() == [[4096, 0.06]]
+        assert len(negative.get_offsets()) == 0
+        assert "epsilon -1, not drawn" in negative.get_label()
+    save(figure, tmp_path, "models")
+
+
+def test_lines_of_equal_capacity_are_the_full_laws():
+    lines = draw.models([("ours", 384, 0.2)]).axes[1].lines
+    for exponent, line in zip(range(5, 13), lines, strict=True):
+        d, epsilon = line.get_data()
+        np.testing.assert_allclose(log10_capacity(d, epsilon, "full"), exponent, rtol=1e-6)
+
+
+def test_overlaps_stand_beside_one_over_d(tmp_path):
+    figure = draw.overlaps_against_dimension([("a $model$", 384, 0.009), ("b", 4096, 0.001)])
+    (axes,) = figure.axes
+    d, random = axes.lines[0].get_data()
+    np.testing.assert_allclose(d * random, 1)
+    assert [one.get_offsets().tolist() for one in axes.collections] == [[[384, 0.009]], [[4096, 0.001]]]
+    save(figure, tmp_path, "overlaps")
+
+
+@pytest.mark.parametrize("draw_it", [draw.norms, lambda s, title: draw.hubs(s, [str(i) for i in range(300)], title)])
+def test_a_long_title_stays_inside_the_figure(spectrum, draw_it):
+    figure = draw_it(spectrum, "a/very/long/path/to/a/model: " + "deeply.nested.module." * 6 + "weight")
+    figure.canvas.draw()
+    box = figure.axes[0].get_title(loc="left"), figure.axes[0]._left_title.get_window_extent()
+    assert box[1].x1 <= figure.bbox.x1, box[0]

@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from superjax.figures import DPI, INK, PALETTE, house_style, new_figure, save
+from superjax.figures import DPI, INK, PALETTE, house_style, new_figure, plain_log, save
 
 
 def test_settings_are_the_users_again_afterwards():
@@ -60,3 +60,31 @@ def test_line_colours_stand_out_from_white(colour):
     rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     assert 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) > 2.8
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([10, 15, 25, 39, 63, 100], ["10", "15", "25", "39", "63", "100"]),
+        ([1, 1.01, 1000], ["1", "1000"]),
+        ([7], ["7"]),
+    ],
+)
+def test_ticks_are_the_values_themselves_where_they_do_not_crowd(values, labels):
+    axes = new_figure().subplots()
+    axes.plot(values, values, "o")
+    plain_log(axes.xaxis, values)
+    assert [label.get_text() for label in axes.get_xticklabels()] == labels
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.2, 0.9), (8, 64), (0.11, 0.14), (1, 900)])
+def test_an_axis_of_few_decades_has_plain_numbers(low, high):
+    figure = new_figure()
+    axes = figure.subplots()
+    axes.plot([1, 2], [low, high])
+    plain_log(axes.yaxis)
+    figure.canvas.draw()
+    inside = [
+        label.get_text() for label in axes.get_yticklabels() if low * 0.9 <= label.get_position()[1] <= high * 1.1
+    ]
+    assert len([float(text) for text in inside if text]) >= 2

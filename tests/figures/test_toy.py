@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from superjax.figures import save
 from superjax.figures import toy as draw
+from superjax.figures import toy_geometry as draw_geometry
 from superjax.toy import Training, gather_curves, geometry, grid, train_ensemble
 
 
@@ -52,14 +54,21 @@ def test_a_map_shows_the_curves_values(ensemble):
 
 def test_norms_and_overlaps(ensemble):
     result, geometries, _ = ensemble
-    figure = draw.norms_and_overlaps(result, geometries)
-    labels = [text.get_text() for text in figure.axes[2].get_legend().get_texts()]
+    norms, _, means, variances = draw_geometry.norms_and_overlaps(result, geometries).axes
+    assert [text.get_text() for text in norms.get_legend().get_texts()] == ["γ -1", "γ +0", "γ +1"]
+    labels = [text.get_text() for text in means.get_legend().get_texts()]
     assert labels == ["random, 1/m", "Welch κ², ν = min(n, m²/2)"]
+    many = [one.strong_overlaps for one in geometries if one.strong_overlaps.rows >= draw_geometry.FEWEST_ROWS]
+    for axes, name in ((means, "mean"), (variances, "variance")):
+        drawn = np.concatenate([line.get_ydata() for line in axes.lines if line.get_marker() == "."])
+        np.testing.assert_allclose(np.sort(drawn), np.sort([getattr(one, name) for one in many]))
+    m, law = next(line.get_data() for line in variances.lines if str(line.get_label()).startswith("random"))
+    np.testing.assert_allclose(law, 2 * (m - 1) / (m**2 * (m + 2)))
 
 
 def test_gram_matrices_are_those_of_the_models(ensemble):
     result, _, _ = ensemble
-    figure = draw.gram_matrices(result)
+    figure = draw_geometry.gram_matrices(result)
     shown = [axes.images[0].get_array() for axes in figure.axes if axes.images and axes.get_title(loc="left")]
     assert len(shown) == 6
     np.testing.assert_allclose(shown[0], result.params[0].W @ result.params[0].W.T)
@@ -72,3 +81,42 @@ def test_represented_features_over_m_where_nothing_else_varies(ensemble):
     assert [label.get_text() for label in axes.get_yticklabels()] == ["2", "3", "4"]
     expected = next(curve for curve in chosen if curve.settings["decay"] == -1).phi_half.mean(axis=0)
     np.testing.assert_allclose(axes.images[0].get_array()[:, 0], expected)
+
+
+def test_exponents_against_alpha_beside_theory(ensemble, tmp_path):
+    _, _, curves = ensemble
+    (axes,) = draw.exponent_curves(curves).axes
+    line = next(container for container in axes.containers if container.get_label() == "γ -1").lines[0]
+    own = [curve for curve in curves if curve.settings["decay"] == -1]
+    np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0])
+    np.testing.assert_allclose(line.get_ydata(), [curve.fit.exponent for curve in own])
+    theory = {line.get_label(): line.get_ydata() for line in axes.lines if "kept" in str(line.get_label())}
+    np.testing.assert_allclose(next(iter(theory.values())), [curve.ideal_weak_exponent for curve in own])
+    save(draw.exponent_curves(curves), tmp_path, "exponents")
+
+
+@pytest.fixture(scope="module")
+def sparse_ensemble():
+    members = grid(n=6, m=[2], batch=32, density=[0.5, 1.0, 3.0], distribution="uniform", seed=[0, 1])
+    result = train_ensemble(members, Training(steps=20, test_batches=2))
+    return result, [geometry(params.W) for params in result.params]
+
+
+def test_loss_against_density(sparse_ensemble, tmp_path):
+    result, geometries = sparse_ensemble
+    figure = draw.loss_against_density(gather_curves(result, geometries))
+    (line,) = figure.axes[0].lines
+    np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0, 3.0])
+    np.testing.assert_allclose(line.get_ydata(), result.loss.reshape(3, 2).mean(axis=1))
+    save(figure, tmp_path, "density")
+
+
+def test_dimensionalities_against_sparsity(sparse_ensemble, tmp_path):
+    result, geometries = sparse_ensemble
+    figure = draw_geometry.dimensionalities(result, geometries)
+    (axes,) = figure.axes
+    stars = next(line for line in axes.lines if str(line.get_label()).startswith("D*"))
+    np.testing.assert_allclose(stars.get_xdata(), [2, 6, 12], rtol=1e-6)
+    expected = np.array([one.dimensions_per_feature for one in geometries]).reshape(3, 2).mean(axis=1)
+    np.testing.assert_allclose(stars.get_ydata(), expected[::-1])
+    save(figure, tmp_path, "dimensionality")
