@@ -21,6 +21,7 @@ from superjax.cli.terminal import Terminal
 from superjax.core.errors import InputError
 
 COMMANDS = {
+    "demo": "superjax.cli.demo",
     "embed": "superjax.cli.embed",
     "train": "superjax.cli.train",
     "pack": "superjax.cli.pack",

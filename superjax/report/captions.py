@@ -35,6 +35,10 @@ _CAPTIONS = {
         "Dimension against epsilon, a point for each matrix",
         "The gap between 0.1 and 0.2: models lie above it (class 1, a common direction) or below it (class 2).",
     ),
+    ("embed", "overlap_against_dimension"): Caption(
+        "Mean squared cosine against dimension, a point for each matrix",
+        "How far the points lie above 1/d of random directions: a common direction, or rows that share fewer dimensions.",
+    ),
     ("train", "loss"): Caption(
         "Test loss against hidden dimension m, a curve for each decay",
         "The slope: growth (γ < 0) follows 1/m whatever the data, decay (γ > 0) keeps the most frequent features only "
@@ -44,14 +48,27 @@ _CAPTIONS = {
         "Exponent of loss against m, over the features' exponent and the decay",
         "An even field near 1 on the left (strong superposition); on the right it follows the data.",
     ),
+    ("train", "exponent_curves"): Caption(
+        "Exponent of loss against m, over the features' exponent, a curve for each decay",
+        "Curves of growth lie near 1 and rise beyond an exponent of 1.5; those of decay follow the dashed line of the "
+        "first m features kept.",
+    ),
+    ("train", "loss_against_density"): Caption(
+        "Test loss against activation density, a line for each m",
+        "Straight lines: more active features raise the loss in proportion, and leave the exponent alone.",
+    ),
+    ("train", "dimensionality"): Caption(
+        "Dimensions each feature has to itself against sparsity, beside those of simple polytopes",
+        "Plateaus, at 1/2 above all: features that share a dimension in antipodal pairs.",
+    ),
     ("train", "represented"): Caption(
         "Share of features with a row longer than 1/2",
         "The jump between γ < 0, where nearly all features are represented, and γ > 0, where about m are.",
     ),
     ("train", "geometry"): Caption(
-        "Lengths of rows, cosines of pairs of long rows, and mean squared cosine against m",
-        "Left: lengths pile up at 0 and 1 under decay. Right: points near the Welch value lie as evenly as directions "
-        "can; points on 1/m are no better than random.",
+        "Lengths of rows, cosines of pairs of long rows, and mean and variance of the squared cosine against m",
+        "Above: lengths pile up at 0 and 1 under decay. Below: points near the Welch value lie as evenly as directions "
+        "can; points on the full lines are no better than random.",
     ),
     ("train", "gram"): Caption(
         "W Wᵀ of some of the smallest models",
@@ -76,6 +93,10 @@ _CAPTIONS = {
     ("fit", "surfaces"): Caption(
         "The fitted laws over k and d, with the table's points",
         "Where the surface leaves the points: usually at the smallest k/d.",
+    ),
+    ("fit", "curves"): Caption(
+        "The fitted laws against k, a curve for each dimension, with the table's points",
+        "Curves that miss the points at one end: the law has the wrong form there.",
     ),
     ("fit", "residuals"): Caption(
         "Error of each law at each point",
