@@ -37,7 +37,7 @@ _CAPTIONS = {
     ),
     ("embed", "overlap_against_dimension"): Caption(
         "Mean squared cosine against dimension, a point for each matrix",
-        "How far the points lie above 1/d of random directions: a common direction, or rows that share fewer dimensions.",
+        "How far the points lie above 1/d of random directions: rows with a common direction, or in fewer dimensions.",
     ),
     ("train", "loss"): Caption(
         "Test loss against hidden dimension m, a curve for each decay",
