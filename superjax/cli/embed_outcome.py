@@ -214,7 +214,7 @@ def _figures(analyses: Sequence[Analysis], pairs: Sequence[Partners]) -> dict[st
     if len(analyses) > 1:
         points = [(f"{a.name} ({a.role})", a.spectrum.dim, a.spectrum.epsilon) for a in analyses]
         figures["dimension_against_epsilon"] = partial(draw.models, points)
-        overlaps = [(f"{a.name} ({a.matrix.role})", a.spectrum.dim, a.spectrum.mean_sq_overlap) for a in analyses]
+        overlaps = [(f"{a.name} ({a.role})", a.spectrum.dim, a.spectrum.mean_sq_overlap) for a in analyses]
         figures["overlap_against_dimension"] = partial(draw.overlaps_against_dimension, overlaps)
     return figures
 
