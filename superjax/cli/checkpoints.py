@@ -34,6 +34,7 @@ class Checkpoints:
         self.folder = folder
         self._store, self._interrupts, self._begin, self._report = store, interrupts, begin, report
         self._reported: str | None = None
+        self._last: tuple[Arrays, str] | None = None
 
     @property
     def saved(self) -> str | None:
@@ -55,7 +56,7 @@ class Checkpoints:
             KeyboardInterrupt: an end was asked for.
             EnvironmentFailure: the disk refuses.
         """
-        self._interrupts.deferred = True
+        self._interrupts.deferred, self._last = True, None
         ending = processes.any_of_them(self._interrupts.requested)
         if self._store is not None and (self._store.due(int(arrays["step"])) or ending):
             self._begin()
@@ -65,8 +66,21 @@ class Checkpoints:
         self._tell()
         if ending:
             raise KeyboardInterrupt
-        if int(arrays["step"]) == int(arrays["steps"]):
+        if int(arrays["step"]) == int(arrays["steps"]):  # nothing overwrites these arrays any more
+            self._last = arrays, item
             self._interrupts.settle()
+
+    def done(self) -> None:
+        """The work that was offered last is done, and kept otherwise."""
+        self._last = None
+
+    def save_last(self) -> None:
+        """Save the end of a loop whose results are not yet kept otherwise."""
+        if self._store is not None and self._last is not None:
+            self._begin()
+            self._store.save(*self._last)
+            self._store.wait()
+            self._last = None
 
     def _tell(self) -> None:
         if self.saved != self._reported and self.saved is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +16,11 @@ from superjax.core.grid import parse_grid
 
 if TYPE_CHECKING:
     from superjax.cli.pack_cells import Cell
+    from superjax.cli.pack_records import Records
     from superjax.packing.objectives import Name
+    from superjax.runs import OnProgress
 
+_NAMED_STARTS = ("random", "construction")
 _OBJECTIVES = ("coherence", "spherical", "riesz")
 _NOTE_EVERY_S = 30.0
 
@@ -98,7 +103,7 @@ def configure(values: FlagValues) -> PackConfig:
     )
     if config.orbits and (config.objective, config.init, config.restarts) != ("coherence", "random", None):
         raise InputError("--orbits: minimises the coherence from one random start; leave --objective, --init out")
-    if config.init not in ("random", "construction") and len(config.cells) > 1:
+    if config.init not in _NAMED_STARTS and len(config.cells) > 1:
         raise InputError(f"--init={config.init}: one file cannot start {len(config.cells)} cells; give one --k and --d")
     return config
 
@@ -132,59 +137,64 @@ def _sizes(values: FlagValues, name: str) -> tuple[int, ...] | None:
 def run(config: PackConfig, context: Context) -> Outcome:
     """Pack cell by cell, taking up what an interrupted run has finished; or verify a file; or say what it takes."""
     from superjax.cli import pack_outcome
-    from superjax.cli.pack_cells import load_cell, require_memory, require_start, save_cell, save_vectors
+    from superjax.cli.pack_cells import require_memory, require_start
+    from superjax.cli.pack_records import Records
 
     if config.verify is not None:
         return pack_outcome.verification(config.verify)
     if config.dry_run:
-        return pack_outcome.forecast(config)
+        return pack_outcome.forecast(config, context.devices)
     for k, d in config.cells:
         require_memory(k, d, context.devices, orbits=config.orbits)
         require_start(config, k, d)
-    folder = context.begin()
-    found: list[Cell] = []
-    for place, (k, d) in enumerate(config.cells):
-        cell = load_cell(folder, config, k, d) if folder is not None and context.resume else None
-        if cell is None:
-            cell = _pack_cell(config, context, k, d, f"{place + 1}/{len(config.cells)}")
-            if folder is not None:
-                if config.save_vectors:
-                    save_vectors(folder, cell)
-                save_cell(folder, cell)
-        found.append(cell)
-    return pack_outcome.outcome(config, found)
+    with context.checkpoints() as kept, context.progress(f"{len(config.cells)} cells") as on_progress:
+        records = Records(config, context, kept)
+        for k, d in records.longest_first():
+            follow = _Following(config, context, k, d, records.progress_of(k, d, on_progress))
+            records.add(_pack_cell(config, context, records, k, d, follow))
+    return pack_outcome.outcome(config, records.cells)
 
 
-def _pack_cell(config: PackConfig, context: Context, k: int, d: int, place: str) -> Cell:
-    """Pack one cell, with a bar, and now and then a line that says how far it is from what is proven."""
-    import time
-
+def _pack_cell(
+    config: PackConfig, context: Context, records: Records, k: int, d: int, follow: Callable[[int, int, float], None]
+) -> Cell:
+    """Pack one cell, from where it stands."""
     from superjax import packing
     from superjax.cli.pack_cells import cell_of
     from superjax.core.mesh import row_mesh
 
-    bound = packing.proven_bound(config.objective, k, d)
-    against = "" if bound is None else f", bound {bound.value:.6g}"
-    said = time.monotonic()
-    with context.progress(f"cell {place}, k={k} d={d}") as on_progress:
-
-        def on_value(done: int, steps: int, value: float) -> None:
-            nonlocal said
-            on_progress(done, steps)
-            if time.monotonic() - said > _NOTE_EVERY_S:
-                said = time.monotonic()
-                context.note(f"k={k} d={d}: {config.objective} {value:.6g} after {done} of {steps} steps{against}")
-
-        started = time.monotonic()
-        if config.orbits:
-            found = packing.pack_orbits(k, d, steps=config.steps, seed=context.seed, on_value=on_value)
-        else:
-            found = packing.pack(
-                k, d, objective=config.objective, riesz_s=config.riesz_s, steps=config.steps,
-                restarts=config.restarts, init=config.init, seed=context.seed, mesh=row_mesh(context.devices),
-                precision=context.precision, on_value=on_value,
-            )  # fmt: skip
+    started = time.monotonic()
+    on_checkpoint, resume = records.keeper_of(k, d), records.state_of(k, d)
+    if config.orbits:
+        found = packing.pack_orbits(
+            k, d, steps=config.steps, seed=context.seed, on_value=follow, on_checkpoint=on_checkpoint, resume=resume
+        )
+    else:
+        found = packing.pack(
+            k, d, objective=config.objective, riesz_s=config.riesz_s, steps=config.steps,
+            restarts=config.restarts, init=config.init, seed=context.seed, mesh=row_mesh(context.devices),
+            precision=context.precision, on_value=follow, on_checkpoint=on_checkpoint, resume=resume,
+        )  # fmt: skip
     return cell_of(found, time.monotonic() - started)
+
+
+class _Following:
+    """The `on_value` of one cell: moves the bar, and now and then says how far the cell is from what is proven."""
+
+    def __init__(self, config: PackConfig, context: Context, k: int, d: int, on_progress: OnProgress) -> None:
+        from superjax import packing
+
+        self._context, self._on_progress = context, on_progress
+        bound = packing.proven_bound(config.objective, k, d)
+        self._what = f"k={k} d={d}: {config.objective}"
+        self._against = "" if bound is None else f", bound {bound.value:.6g}"
+        self._said = time.monotonic()
+
+    def __call__(self, done: int, steps: int, value: float) -> None:
+        self._on_progress(done, steps)
+        if time.monotonic() - self._said > _NOTE_EVERY_S:
+            self._said = time.monotonic()
+            self._context.note(f"{self._what} {value:.6g} after {done} of {steps} steps{self._against}")
 
 
 COMMAND = Command(
@@ -207,4 +217,6 @@ COMMAND = Command(
     define_flags=define_flags,
     configure=configure,
     run=run,
+    keeps_checkpoints=True,
+    inputs=lambda config: [path for path in (config.verify, config.init) if path and path not in _NAMED_STARTS],
 )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from superjax.core.errors import InputError
 from superjax.laws import best_construction, max_coherence_mean, published_packings
-from superjax.packing import Packing, given_start, gram_histogram, memory_needed
+from superjax.packing import Packing, exact_packing, given_start, gram_histogram, memory_needed
+from superjax.packing.objectives import Objective
 from superjax.packing.orbits import require_group
-from superjax.runs import RunFolder, device_memory, host_memory, replacing
+from superjax.packing.pack import SMALL
+from superjax.runs import device_memory, host_memory
 
 if TYPE_CHECKING:
     import jax
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _BINS = 400
 _COUNTED_WORK = 2**42  # k^2 d up to which the histogram of all pairs takes a minute or two on the host
+_ROUNDS = 3  # of a small packing's search, at least: one, and two without gain
 _LARGEST_PICTURE = 400  # points in a 3-D picture
 
 
@@ -42,7 +44,12 @@ class Cell:
     @property
     def name(self) -> str:
         """A file's name for the cell."""
-        return f"{self.row['objective']}_{self.row['k']}_{self.row['d']}"
+        return cell_name(self.row["objective"], self.row["k"], self.row["d"])
+
+
+def cell_name(objective: str, k: int, d: int) -> str:
+    """A file's name for a cell."""
+    return f"{objective}_{k}_{d}"
 
 
 def cell_of(packing: Packing, seconds: float) -> Cell:
@@ -91,12 +98,27 @@ def preset_cells(ks: Sequence[int] | None, ds: Sequence[int] | None) -> tuple[tu
     return tuple(sorted(chosen, key=lambda cell: cell[0] ** 2 * cell[1]))
 
 
-def step_cost(orbits: bool, k: int, d: int) -> tuple[int, float]:
-    """How many steps a cell takes by default, and the floating-point operations of one."""
-    if not orbits:
-        return 1500, 3.0 * k**2 * d
-    generators = -(-k // d**2)
-    return 1000, 3.0 * generators * (generators + 1) * d**3
+class Work(NamedTuple):
+    """Steps of all restarts of a cell together, and the floating-point operations of them all."""
+
+    steps: int
+    flops: float
+
+
+def cell_work(config: PackConfig, k: int, d: int) -> Work:
+    """What a cell takes; no steps where a closed form serves."""
+    if config.orbits:
+        generators = -(-k // d**2)
+        return _work(config.steps or 1000, 3.0 * generators * (generators + 1) * d**3)
+    if exact_packing(Objective(config.objective, config.riesz_s), k, d) is not None:
+        return Work(0, 0.0)
+    if k * d <= SMALL:
+        return _work((config.steps or 600) * (config.restarts or 512) * _ROUNDS, 3.0 * k**2 * d)
+    return _work((config.steps or 1500) * (config.restarts or 1), 3.0 * k**2 * d)
+
+
+def _work(steps: int, flops: float) -> Work:
+    return Work(steps, steps * flops)
 
 
 def cell_memory(k: int, d: int, devices: int, *, orbits: bool) -> int:
@@ -135,28 +157,3 @@ def require_start(config: PackConfig, k: int, d: int) -> None:
         require_group(d)
     if config.init != "random":
         given_start(config.init, k, d, seed=0)
-
-
-def save_cell(folder: RunFolder, cell: Cell) -> None:
-    """Keep a finished cell, so that an interrupted run need not repeat it."""
-    with replacing(folder.path / "checkpoints" / f"{cell.name}.npz") as temporary, temporary.open("wb") as file:
-        arrays: dict[str, Any] = {"row": np.array(json.dumps(cell.row)), **cell.arrays}
-        np.savez(file, allow_pickle=False, **arrays)
-
-
-def save_vectors(folder: RunFolder, cell: Cell) -> None:
-    """Write a new cell's vectors as `vectors/NAME.npy`."""
-    if cell.vectors is None:
-        return
-    with replacing(folder.path / "vectors" / f"{cell.name}.npy") as temporary, temporary.open("wb") as file:
-        np.save(file, cell.vectors, allow_pickle=False)
-
-
-def load_cell(folder: RunFolder, config: PackConfig, k: int, d: int) -> Cell | None:
-    """A cell that an earlier, interrupted run of the same configuration finished."""
-    path = folder.path / "checkpoints" / f"{config.objective}_{k}_{d}.npz"
-    if not path.exists():
-        return None
-    with np.load(path, allow_pickle=False) as saved:
-        arrays = {name: saved[name] for name in saved.files if name != "row"}
-        return Cell(json.loads(str(saved["row"])), arrays)

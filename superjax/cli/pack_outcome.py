@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superjax.cli.command import Outcome
-from superjax.cli.pack_cells import Cell, cell_memory, published_value, step_cost
+from superjax.cli.pack_cells import Cell, cell_memory, cell_work, published_value
 from superjax.cli.tables import Column
-from superjax.packing import coherence, exact_packing, largest_cosine, load_vectors, proven_bound
-from superjax.packing.objectives import Objective
+from superjax.packing import coherence, largest_cosine, load_vectors, proven_bound
+from superjax.runs import format_duration, product_rate
 
 if TYPE_CHECKING:
+    import jax
     from matplotlib.figure import Figure
 
     from superjax.cli.pack import PackConfig
@@ -114,31 +115,31 @@ def verification(path: str) -> Outcome:
     return Outcome([found], columns, found, lines=["recomputed over all pairs in float64"])
 
 
-def forecast(config: PackConfig) -> Outcome:
-    """What the cells would take: work and memory, without packing anything."""
-    rows = [_forecast_row(config, k, d) for k, d in config.cells]
+def forecast(config: PackConfig, devices: Sequence[jax.Device]) -> Outcome:
+    """What the cells would take: compiling, work, memory and time, without packing anything; the longest first."""
+    rate = product_rate(devices)
+    rows = sorted((_forecast_row(config, k, d, rate) for k, d in config.cells), key=lambda row: -row["gflop"])
     columns = (
-        Column("k", format="d"), Column("d", format="d"), Column("steps", format="d"),
-        Column("gflop", format=",.0f"), Column("memory_mib", "MiB", ",.0f"),
+        Column("k", format="d"), Column("d", format="d"), Column("steps", format=",d"),
+        Column("gflop", "GFLOP", ",.0f"), Column("memory_mib", "MiB", ",.0f"), Column("minutes", format=",.1f"),
     )  # fmt: skip
-    total = sum(row["gflop"] for row in rows)
-    line = (
-        f"{len(rows)} cells, {total:,.0f} GFLOP: about {total / 50 / 3600:.1f} hours at 50 GFLOP/s. Nothing was packed."
-    )
-    return Outcome(rows, columns, {"cells": rows, "gflop": total}, lines=[line])
+    total, compiled = sum(row["gflop"] for row in rows), sum(row["steps"] > 0 for row in rows)
+    lines = [
+        f"{len(rows)} cells, {compiled} of them compiled, the others exact; {total:,.0f} GFLOP",
+        f"about {format_duration(1e9 * total / rate)} at the {rate / 1e9:,.0f} GFLOP/s that plain products reach here "
+        "now; the rest of a step, and polishing, may double that. Nothing was packed.",
+    ]
+    return Outcome(rows, columns, lines=lines)
 
 
-def _forecast_row(config: PackConfig, k: int, d: int) -> dict[str, Any]:
-    steps, work = step_cost(config.orbits, k, d)
-    steps = (config.steps or steps) * (config.restarts or 1)
-    if not config.orbits and exact_packing(Objective(config.objective, config.riesz_s), k, d) is not None:
-        steps = 0
-    memory = cell_memory(k, d, 1, orbits=config.orbits)
+def _forecast_row(config: PackConfig, k: int, d: int, rate: float) -> dict[str, Any]:
+    work = cell_work(config, k, d)
     return {
         "objective": config.objective,
         "k": k,
         "d": d,
-        "steps": steps,
-        "gflop": 1e-9 * steps * work,
-        "memory_mib": memory / 2**20,
+        "steps": work.steps,
+        "gflop": 1e-9 * work.flops,
+        "memory_mib": cell_memory(k, d, 1, orbits=config.orbits) / 2**20,
+        "minutes": work.flops / rate / 60,
     }

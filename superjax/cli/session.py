@@ -120,7 +120,11 @@ class Session:
         options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
         with Store(Path(where) / "state", run, **options) as store:
             self._checkpoints = Checkpoints(Path(where), store, self._interrupts, self.begin, self._report_saved)
-            yield self._checkpoints
+            try:
+                yield self._checkpoints
+            except KeyboardInterrupt:
+                self._checkpoints.save_last()
+                raise
 
     @property
     def saved(self) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 from superjax.cli.command import Outcome
 from superjax.cli.tables import Column
 from superjax.core.grid import group_by
+from superjax.runs import format_duration, product_rate
 from superjax.toy import Curve, EnsembleResult, Geometry, Member, Sweep, Trained, Training, gather_curves, to_arrays
 from superjax.toy.cost import step_flops
 from superjax.toy.curves import settings_of
@@ -190,10 +191,12 @@ def _figures(
 
 
 def forecast(sweep: Sweep, members: Sequence[Member], devices: Sequence[jax.Device], chunk: int | None) -> Outcome:
-    """What a sweep would train, by size, and what that takes."""
+    """What a sweep would train, by size, and what that takes; the longest first, as it would be trained."""
+    rate = product_rate(devices)
     rows = []
     for program, places in group_by(members, lambda member: member.program).items():
-        fitting = chunk or members_at_a_time(program, list(devices))
+        fitting = min(len(places), chunk or members_at_a_time(program, list(devices)))
+        flops = sum(step_flops(members[place]) for place in places) * sweep.steps
         rows.append(
             {
                 "n": program.n,
@@ -201,18 +204,22 @@ def forecast(sweep: Sweep, members: Sequence[Member], devices: Sequence[jax.Devi
                 "batch": program.batch,
                 "data": "events" if program.sparse else "dense",
                 "members": len(places),
-                "at a time": min(len(places), fitting),
-                "MiB": round(min(len(places), fitting) * member_bytes(program) / 2**20, 1),
-                "TFLOP": round(step_flops(members[places[0]]) * len(places) * sweep.steps / 1e12, 1),
+                "at a time": fitting,
+                "MiB": round(fitting * member_bytes(program) / 2**20, 1),
+                "TFLOP": round(flops / 1e12, 3),
+                "minutes": round(flops / rate / 60, 2),
             }
         )
+    rows.sort(key=lambda row: -row["TFLOP"])
     total = sum(row["TFLOP"] for row in rows)
     columns = tuple(Column(key, format="" if key == "data" else ",.6g") for key in rows[0])
-    about = (
-        f"{len(members)} members, {len(rows)} programs, {sweep.steps} steps, {len(members) * sweep.steps:,d} "
-        f"model-steps, {total:,.0f} TFLOP in matrix products; two CPU cores do about 100 GFLOP a second"
-    )
-    return Outcome(rows=rows, columns=columns, summary={"dry_run": True, "members": len(members)}, lines=[about])
+    lines = [
+        f"{len(members)} members in {len(rows)} groups, each compiled once; {sweep.steps} steps, "
+        f"{len(members) * sweep.steps:,d} model-steps, {total:,.4g} TFLOP in matrix products",
+        f"about {format_duration(1e12 * total / rate)} at the {rate / 1e9:,.0f} GFLOP/s that plain products reach here "
+        "now; drawing the data and the rest may double that. Nothing was trained.",
+    ]
+    return Outcome(rows=rows, columns=columns, lines=lines)
 
 
 def _number(value: float) -> float | None:

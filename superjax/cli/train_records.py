@@ -29,7 +29,7 @@ class Records:
 
     def __init__(self, members: Sequence[Member], training: Training, context: Context, kept: Checkpoints) -> None:
         self._members, self._training, self._context = members, training, context
-        self._folder = kept.folder
+        self._kept, self._folder = kept, kept.folder
         self._trained: dict[int, Trained] = {}
         self._geometries: dict[int, Geometry] = {}
         for file in sorted(self._folder.glob("members-*.npz")) if self._folder is not None else ():
@@ -58,6 +58,7 @@ class Records:
             return
         number = len(list(self._folder.glob("members-*.npz")))
         _write(self._folder / f"members-{number:05d}.npz", trained)
+        self._kept.done()
         rows = [
             member_row(self._members[place], self._training, one, self._geometry(place))
             for place, one in sorted(self._trained.items())

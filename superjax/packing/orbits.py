@@ -8,6 +8,7 @@ k^2 d, a thousandth and less, and there are only G d unknowns.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,8 +26,8 @@ from superjax.packing.anneal import AnnealHparams, advance, start, time_of
 from superjax.packing.measure import coherence
 from superjax.packing.objectives import Objective, Pull, SmoothMaximum
 from superjax.packing.pack import Packing
-from superjax.packing.rows import OnValue
 from superjax.packing.starts import random_start
+from superjax.packing.watch import OnCheckpoint, OnValue, Watch, saved_loop
 
 _STEPS = 1000
 _CHECKED = 2**43  # k^2 d up to which all pairs of lines are met one by one, rather than by their group
@@ -40,6 +41,8 @@ def pack_orbits(
     seed: int = 0,
     hparams: AnnealHparams | None = None,
     on_value: OnValue | None = None,
+    on_checkpoint: OnCheckpoint | None = None,
+    resume: Mapping[str, Any] | None = None,
 ) -> Packing:
     """k lines of low coherence in R^d as orbits of ceil(k / d^2) generators, for k up to millions.
 
@@ -50,6 +53,8 @@ def pack_orbits(
         seed: of the random generators.
         hparams: the schedule of sharpness and rate.
         on_value: called with (steps done, steps, least coherence so far).
+        on_checkpoint: as in `pack`.
+        resume: as in `pack`.
 
     Returns:
         The packing, float32; its coherence is that of the whole orbits where k^2 d > 2^43.
@@ -74,14 +79,17 @@ def pack_orbits(
     step = OrbitStep(steps, d)
     state = jax.tree.map(jnp.asarray, start(generators, np.full(1, largest)))
     first = loop.LoopState(np.asarray(0, np.int64), state, {"value": np.zeros((steps, 1))})
+    if resume is not None:
+        then = saved_loop(resume, len(generators), d, steps)
+        first = loop.LoopState(then.step, jax.tree.map(jnp.asarray, then.state), then.history)
+    watch = Watch(on_value, on_checkpoint)
 
     def report(now: loop.LoopState) -> None:
+        watch.keep(now, steps)
         if on_value is not None:
             on_value(int(now.step), steps, float(np.min(now.history["value"][: int(now.step)])))
 
-    last = loop.run(
-        step, first, hparams or AnnealHparams(), steps, checkpoint_every=max(1, steps // 20), on_checkpoint=report
-    )
+    last = loop.run(step, first, hparams or AnnealHparams(), steps, on_checkpoint=report)
     best = np.asarray(last.state.best)
     vectors = orbit(best)[:k]
     reached = coherence(vectors) if k * k * d <= _CHECKED else orbit_coherence(best)

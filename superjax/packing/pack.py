@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,9 +20,10 @@ from superjax.packing.anneal import AnnealHparams
 from superjax.packing.measure import coherence
 from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import value_of
-from superjax.packing.rows import OnValue, anneal_rows
+from superjax.packing.rows import anneal_rows
 from superjax.packing.search import SearchConfig, anneal_batch, search
 from superjax.packing.starts import given_start, nudged, random_start
+from superjax.packing.watch import OnCheckpoint, OnValue, Watch
 
 SMALL = 600
 """Up to this k d a packing is searched for with many restarts and polished in float64."""
@@ -78,6 +80,8 @@ def pack(
     precision: Precision = "highest",
     hparams: AnnealHparams | None = None,
     on_value: OnValue | None = None,
+    on_checkpoint: OnCheckpoint | None = None,
+    resume: Mapping[str, Any] | None = None,
 ) -> Packing:
     r"""k unit vectors in R^d with the least coherence, largest cosine or energy that can be found.
 
@@ -100,12 +104,15 @@ def pack(
         precision: of the Gram products on the devices.
         hparams: the schedule of sharpness and rate for large packings.
         on_value: called with (steps done, steps, least value so far).
+        on_checkpoint: called once a second or so, with arrays by name from which the search can go on exactly; to be
+            read before it returns, for instance by `np.savez(path, **arrays)`.
+        resume: such arrays, of a call with the same arguments, on any devices.
 
     Returns:
         The packing.
 
     Raises:
-        InputError: sizes that are not positive, an unknown objective, a start that does not fit.
+        InputError: sizes that are not positive, an unknown objective, a start or a checkpoint that does not fit.
 
     Source:
         Log-sum-exp continuation on the product of spheres with a decaying step; packing small sets follows
@@ -115,6 +122,13 @@ def pack(
         >>> found = pack(4, 3)
         >>> round(found.coherence, 12), found.bound_name
         (0.333333333333, 'welch')
+
+        Stopped, and gone on:
+
+        >>> kept = {}
+        >>> whole = pack(70, 9, steps=40, on_checkpoint=lambda arrays: kept or kept.update(jax.device_get(arrays)))
+        >>> int(kept["step"]) < 40, pack(70, 9, steps=40, resume=kept).value == whole.value
+        (True, True)
     """
     goal = Objective(objective, riesz_s)
     for name, number in (("k", k), ("d", d)):
@@ -128,7 +142,8 @@ def pack(
     exact = exact_packing(goal, k, d)
     if exact is not None:
         return _packing(goal, exact, steps=0, restarts=0)
-    job = _Job(goal, k, d, given, steps, restarts, seed, mesh, block, precision, hparams or AnnealHparams(), on_value)
+    watch = Watch(on_value, on_checkpoint, resume)
+    job = _Job(goal, k, d, given, steps, restarts, seed, mesh, block, precision, hparams or AnnealHparams(), watch)
     return job.search() if k * d <= SMALL else job.anneal()
 
 
@@ -179,7 +194,7 @@ class _Job:
     block: int | None
     precision: Precision
     hparams: AnnealHparams
-    on_value: OnValue | None
+    watch: Watch
 
     def search(self) -> Packing:
         """Many restarts, polished and perturbed: for small packings."""
@@ -188,43 +203,64 @@ class _Job:
         bound = proven_bound(self.goal.name, self.k, self.d)
         found = search(
             self.goal, self.k, self.d, config, given=self.given, bound=-np.inf if bound is None else bound.value,
-            seed=self.seed, mesh=self.mesh, precision=self.precision, on_value=self.on_value,
+            seed=self.seed, mesh=self.mesh, precision=self.precision, watch=self.watch,
         )  # fmt: skip
         return _packing(self.goal, found.best.x, steps=found.steps, restarts=config.restarts)
 
     def anneal(self) -> Packing:
         """A start or a few, annealed once: for large packings. What was given competes."""
-        starts = [self._start(restart) for restart in range(self.restarts or 1)]
-        together = len(starts) > 1 and self.k <= _ONE_TILE
-        found = [self._anneal_together(starts)] if together else list(map(self._anneal_one, count(), starts))
+        together = (self.restarts or 1) > 1 and self.k <= _ONE_TILE
+        found = self._anneal_together() if together else self._anneal_in_turn()
         if self.given is not None:
-            found.append(_packing(self.goal, self.given, steps=0, restarts=0))
-        return min(found, key=lambda one: one.value)
+            return min(found, _packing(self.goal, self.given, steps=0, restarts=0), key=lambda one: one.value)
+        return found
 
     def _start(self, restart: int) -> np.ndarray:
         if self.given is None:
             return random_start(self.k, self.d, self.seed, restart)
         return nudged(self.given, self.seed + restart)
 
-    def _anneal_one(self, place: int, x: np.ndarray) -> Packing:
+    def _anneal_in_turn(self) -> Packing:
+        """One restart after the other, the best of them kept."""
+        saved = self.watch.saved or {}
+        first, best = int(saved.get("restart", 0)), None
+        if "best/x" in saved:
+            best = self._annealed(int(saved["best/restart"]), saved["best/x"], saved["best/history"])
+            best_restart = int(saved["best/restart"])
+        for restart in range(first, self.restarts or 1):
+            watch = self.watch if restart == first else self.watch.begun()
+            around: dict[str, Any] = {"restart": restart}
+            if best is not None:
+                around |= {"best/restart": best_restart, "best/x": best.vectors, "best/history": best.history}
+            found = self._anneal_one(restart, watch.within(**around))
+            if best is None or found.value < best.value:
+                best, best_restart = found, restart
+        assert best is not None
+        return best
+
+    def _anneal_one(self, restart: int, watch: Watch) -> Packing:
         steps, restarts = self.steps or _STEPS, self.restarts or 1
         found = anneal_rows(
-            self.goal, x, self.hparams, steps, mesh=self.mesh, block=self.block, precision=self.precision,
-            on_value=_over_restarts(self.on_value, place, restarts),
+            self.goal, self._start(restart), self.hparams, steps, mesh=self.mesh, block=self.block,
+            precision=self.precision, watch=replace(watch, on_value=_over_restarts(watch.on_value, restart, restarts)),
         )  # fmt: skip
-        return _packing(
-            self.goal, found.x, steps=steps, restarts=restarts, history=found.history, start=x, mesh=self.mesh
-        )
+        return self._annealed(restart, found.x, found.history)
 
-    def _anneal_together(self, starts: list[np.ndarray]) -> Packing:
-        number, steps = len(starts), self.steps or _STEPS
+    def _annealed(self, restart: int, x: np.ndarray, history: np.ndarray) -> Packing:
+        return _packing(
+            self.goal, x, steps=self.steps or _STEPS, restarts=self.restarts or 1, history=history,
+            start=self._start(restart), mesh=self.mesh,
+        )  # fmt: skip
+
+    def _anneal_together(self) -> Packing:
+        number, steps = self.restarts or 1, self.steps or _STEPS
+        starts = np.stack([self._start(restart) for restart in range(number)])
         schedules = jax.tree.map(lambda value: np.full(number, value, np.float32), self.hparams)
         batch = anneal_batch(
-            self.goal, np.stack(starts), schedules, steps=steps, mesh=self.mesh, precision=self.precision
+            self.goal, starts, schedules, steps=steps, mesh=self.mesh, precision=self.precision, watch=self.watch
         )
         best = int(np.argmin(batch.value))
-        history = batch.history[:, best]
-        return _packing(self.goal, batch.x[best], steps=steps, restarts=number, history=history, start=starts[best])
+        return self._annealed(best, batch.x[best], batch.history[:, best])
 
 
 def _over_restarts(on_value: OnValue | None, restart: int, restarts: int) -> OnValue | None:

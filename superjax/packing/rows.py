@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -15,11 +14,7 @@ from superjax.core.pairwise import Precision, stream_pairs
 from superjax.core.reducers import Extremes
 from superjax.packing.anneal import AnnealHparams, PackingState, RingStep, start
 from superjax.packing.objectives import Objective
-
-OnValue = Callable[[int, int, float], None]
-"""Called with (steps done, steps, least value so far) as an optimisation goes on."""
-
-_REPORT_EVERY = 25
+from superjax.packing.watch import Watch, saved_loop
 
 
 class Annealed(NamedTuple):
@@ -67,7 +62,7 @@ def anneal_rows(
     mesh: Mesh,
     block: int | None,
     precision: Precision,
-    on_value: OnValue | None = None,
+    watch: Watch | None = None,
 ) -> Annealed:
     """Optimise one packing on all devices of a mesh.
 
@@ -79,21 +74,39 @@ def anneal_rows(
         mesh: the devices.
         block: rows in a tile, None for a good number.
         precision: of the Gram product.
-        on_value: told the steps done and the least value so far.
+        watch: told the steps done, the least value so far and what to keep; or what to go on from, on any mesh.
+
+    Raises:
+        InputError: what to go on from is another packing's.
     """
+    watch = watch or Watch()
     step, state, constants = prepare(objective, x, hparams, steps, mesh=mesh, block=block, precision=precision)
     first = loop.LoopState(np.asarray(0, np.int64), state, {"value": np.zeros((steps, mesh.size))})
+    if watch.saved is not None:
+        first = _laid_out(saved_loop(watch.saved, len(x), x.shape[1], steps), first, len(x), mesh)
 
     def report(now: loop.LoopState) -> None:
         done = int(now.step)
-        if on_value is not None:
-            on_value(done, steps, float(np.min(now.history["value"][:done, 0])))
+        watch.keep(now, steps)
+        if watch.on_value is not None:
+            watch.on_value(done, steps, float(np.min(now.history["value"][:done, 0])))
 
-    last = loop.run(
-        step, first, constants, steps, mesh=mesh,
-        checkpoint_every=max(1, min(_REPORT_EVERY, steps // 4)), on_checkpoint=report,
-    )  # fmt: skip
+    last = loop.run(step, first, constants, steps, mesh=mesh, on_checkpoint=report)
     return Annealed(meshes.to_host(last.state.best)[: len(x)], last.history["value"][:, 0])
+
+
+def _laid_out(saved: loop.LoopState, first: loop.LoopState, k: int, mesh: Mesh) -> loop.LoopState:
+    """A saved state on the mesh of today, as `first` is: k rows with today's padding, and a scalar for each device."""
+
+    def fit(old: np.ndarray, new: jax.Array) -> jax.Array:
+        whole = np.zeros(new.shape, new.dtype)
+        whole[:] = old[0] if old.ndim == 1 else 0
+        if old.ndim > 1:
+            whole[:k] = old[:k]
+        return meshes.shard_rows(whole, mesh)
+
+    history = {"value": np.repeat(saved.history["value"][:, :1], mesh.size, axis=1)}
+    return loop.LoopState(saved.step, jax.tree.map(fit, saved.state, first.state), history)
 
 
 def prepare(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -12,11 +13,12 @@ from jax.sharding import Mesh
 
 from superjax.core import keys, loop, processes, sphere
 from superjax.core import mesh as meshes
+from superjax.core.errors import InputError
 from superjax.core.pairwise import Precision
 from superjax.packing.anneal import AnnealHparams, BatchStep, start
 from superjax.packing.objectives import Objective
 from superjax.packing.polish import Polished, polish
-from superjax.packing.rows import OnValue
+from superjax.packing.watch import Watch, saved_loop
 
 _SAME = 1e-9
 """Polished values closer than this are one basin."""
@@ -73,7 +75,7 @@ def search(
     seed: int,
     mesh: Mesh,
     precision: Precision,
-    on_value: OnValue | None = None,
+    watch: Watch | None = None,
 ) -> Found:
     """Anneal many restarts and polish the best, then perturb those and do it again, until rounds bring nothing.
 
@@ -87,29 +89,66 @@ def search(
         seed: of everything random.
         mesh: the devices, over which restarts are spread.
         precision: of the Gram products.
-        on_value: told the steps done, the steps there will be at least, and the least value so far.
+        watch: told the steps done, the steps there will be at least, the least value so far, and what to keep; or what
+            to go on from.
+
+    Raises:
+        InputError: what to go on from is another packing's.
     """
+    watch = watch or Watch()
     rng = np.random.default_rng([seed, k, d])
     anneal = partial(anneal_batch, objective, steps=config.steps, mesh=mesh, precision=precision)
-    elite = [] if given is None else [polish(objective, given)]
-    quiet = 0
-    for number in range(1 + config.most_rounds):
+    if watch.saved is None:
+        first, quiet, elite = 0, 0, [] if given is None else [polish(objective, given)]
+    else:
+        first, quiet, elite = _resumed(watch.saved, rng)
+    for number in range(first, 1 + config.most_rounds):
+        within = watch.within(round=number, quiet=quiet, rng=_rng_state(rng), **_elite_arrays(elite, k, d))
+        watch = watch.begun()
         if elite:
             starts, hparams = _perturb(rng, elite, config.restarts), _draw_hparams(rng, config.restarts, *_WARM)
         else:
             starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
         before = elite[0].value if elite else np.inf
-        found = _polish_best(objective, anneal(starts, hparams), config.polished)
+        found = _polish_best(objective, anneal(starts, hparams, watch=within), config.polished)
         elite = _distinct([*elite, *found])[: config.polished]
         quiet = 0 if elite[0].value < before - _SAME else quiet + 1
         done = (number + 1) * config.steps
-        if on_value is not None:
-            on_value(done, done + (config.rounds - quiet) * config.steps, elite[0].value)
+        if watch.on_value is not None:
+            watch.on_value(done, done + (config.rounds - quiet) * config.steps, elite[0].value)
         ended = quiet == config.rounds or elite[0].value <= bound + _SAME
         # Hosts of different make may polish to different last digits, and must end together.
         if processes.agreed(ended) if processes.shared(mesh.devices.flat) else ended:
             break
     return Found(elite[0], done)
+
+
+def _elite_arrays(elite: list[Polished], k: int, d: int) -> dict[str, np.ndarray]:
+    return {
+        "elite": np.array([one.x for one in elite]).reshape(-1, k, d),
+        "elite_values": np.array([one.value for one in elite], np.float64),
+    }
+
+
+def _resumed(saved: Mapping[str, Any], rng: np.random.Generator) -> tuple[int, int, list[Polished]]:
+    """The round under way, the rounds without gain, and the best so far; sets the generator to the round's start."""
+    if not {"round", "quiet", "rng", "elite", "elite_values"} <= set(saved):
+        raise InputError("checkpoint: belongs to another packing; start anew")
+    state = dict(rng.bit_generator.state)
+    low, high, inc_low, inc_high, has_uint32, uinteger = (int(word) for word in saved["rng"])
+    state["state"] = {"state": high << 64 | low, "inc": inc_high << 64 | inc_low}
+    state["has_uint32"], state["uinteger"] = has_uint32, uinteger
+    rng.bit_generator.state = state
+    elite = [Polished(x, float(value)) for x, value in zip(saved["elite"], saved["elite_values"], strict=True)]
+    return int(saved["round"]), int(saved["quiet"]), elite
+
+
+def _rng_state(rng: np.random.Generator) -> np.ndarray:
+    """[6] uint64: the whole state of a PCG64."""
+    state = rng.bit_generator.state
+    numbers = (state["state"]["state"], state["state"]["inc"])
+    words = [word for number in numbers for word in (number & (2**64 - 1), number >> 64)]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
 def _random(k: int, d: int, number: int, seed: int) -> np.ndarray:
@@ -130,7 +169,14 @@ def _draw_hparams(rng: np.random.Generator, number: int, low: float, high: float
 
 
 def anneal_batch(
-    objective: Objective, x: np.ndarray, hparams: AnnealHparams, *, steps: int, mesh: Mesh, precision: Precision
+    objective: Objective,
+    x: np.ndarray,
+    hparams: AnnealHparams,
+    *,
+    steps: int,
+    mesh: Mesh,
+    precision: Precision,
+    watch: Watch | None = None,
 ) -> Batch:
     """Optimise many packings at once, each in one tile, spread over the devices.
 
@@ -141,14 +187,26 @@ def anneal_batch(
         steps: how many steps.
         mesh: the devices.
         precision: of the Gram products.
+        watch: told what to keep; or what to go on from, on any number of devices.
+
+    Raises:
+        InputError: what to go on from is another packing's.
     """
-    number = len(x)
-    x, hparams = jax.tree.map(partial(_fill_up, multiple=mesh.size), (x, hparams))
+    watch = watch or Watch()
+    number, k, d = x.shape
+    fill_up = partial(jax.tree.map, partial(_fill_up, multiple=mesh.size))
+    x, hparams = fill_up((x, hparams))
     on_mesh = partial(jax.tree.map, lambda leaf: meshes.shard_rows(leaf, mesh))
-    history = {"value": np.zeros((steps, len(x)))}
-    first = loop.LoopState(np.asarray(0, np.int64), on_mesh(start(x, np.ones((len(x), 1)))), history)
+    if watch.saved is None:
+        history = {"value": np.zeros((steps, len(x)))}
+        first = loop.LoopState(np.asarray(0, np.int64), on_mesh(start(x, np.ones((len(x), 1)))), history)
+    else:
+        then = saved_loop(watch.saved, k, d, steps, number)
+        state = fill_up(jax.tree.map(lambda leaf: leaf[:number], then.state))
+        history = {"value": fill_up(then.history["value"].T[:number]).T}
+        first = loop.LoopState(then.step, on_mesh(state), history)
     step = BatchStep(objective, steps, jax.lax.Precision(precision))
-    last = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh)
+    last = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh, on_checkpoint=lambda now: watch.keep(now, steps))
     best, value = meshes.to_host((last.state.best, last.state.best_value))
     return Batch(best[:number], value[:number, 0], last.history["value"][:, :number])
 

@@ -8,6 +8,7 @@ from superjax.runs.environment import (
     host_memory,
     missing_extras,
     product_error,
+    product_rate,
     source_revision,
     versions,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "host_memory",
     "missing_extras",
     "product_error",
+    "product_rate",
     "replacing",
     "show_progress",
     "source_revision",

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,6 +176,36 @@ def product_error(device: jax.Device, precision: str, *, rows: int = 256, dim: i
     unit = jax.device_put((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32), device)
     gram = jnp.matmul(unit, unit.T, precision=precision, preferred_element_type=jnp.float32)
     return float(np.abs(np.diag(np.asarray(gram)).astype(np.float64) - 1.0).max())
+
+
+def product_rate(devices: Sequence[jax.Device], *, size: int = 1024, seconds: float = 0.2) -> float:
+    """How fast the devices multiply float32 matrices, all at once: what a forecast of time can rest on.
+
+    Args:
+        devices: those of other processes count as much as this one's own.
+        size: of the square matrices.
+        seconds: how long to measure, beside compiling.
+
+    Returns:
+        Operations a second of all devices together.
+
+    Example:
+        >>> import jax
+        >>> product_rate(jax.devices("cpu")[:1], size=64, seconds=0.01) > 1e6
+        True
+    """
+    import jax
+    import jax.numpy as jnp
+
+    multiply = jax.jit(lambda x: jnp.matmul(x, x, precision="highest") / size)
+    own = [device for device in devices if device.process_index == jax.process_index()]
+    x = [jax.device_put(np.ones((size, size), np.float32), device) for device in own]
+    x = jax.block_until_ready([multiply(one) for one in x])
+    began, products = time.monotonic(), 0
+    while time.monotonic() - began < seconds:
+        x = jax.block_until_ready([multiply(one) for one in x])
+        products += len(devices)
+    return 2.0 * size**3 * products / (time.monotonic() - began)
 
 
 def source_revision() -> dict[str, Any] | None:

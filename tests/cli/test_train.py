@@ -113,14 +113,16 @@ def test_a_member_that_diverges_is_listed(tmp_path, capsys):
 def test_a_dry_run_trains_nothing(capsys, tmp_path):
     assert train("--preset=liu_small", "--dry_run", f"--out={tmp_path / 'run'}") == 0
     out = capsys.readouterr().out
-    assert "1020 members, 6 programs, 20000 steps, 20,400,000 model-steps" in out
+    assert "1020 members in 6 groups, each compiled once; 20000 steps, 20,400,000 model-steps" in out
     assert "events" in out
-    assert not (tmp_path / "run" / "arrays.npz").exists()
+    assert [line.split()[1] for line in out.splitlines()[1:7]] == ["100", "63", "39", "25", "15", "10"]  # longest first
+    assert "GFLOP/s that plain products reach here now" in out
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_presets_can_be_changed_by_flags(capsys):
     assert train("--preset=quick", "--decay=0", "--m=2**3:2**5", "--seeds=1", "--dry_run") == 0
-    assert "3 members, 3 programs, 1200 steps" in capsys.readouterr().out
+    assert "3 members in 3 groups, each compiled once; 1200 steps" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""A packing that was stopped goes on exactly: large ones, several restarts, searches with rounds, on other devices."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from superjax.core.errors import InputError
+from superjax.core.mesh import row_mesh
+from superjax.packing import pack, pack_orbits
+
+
+class Stop(Exception):
+    """The end of a search that is stopped."""
+
+
+def stopped(run, at, resume=None):
+    """Stop at the `at`-th checkpoint, or the first for which `at` holds, and give it as a disk would: NumPy arrays."""
+    seen = []
+
+    def keep(arrays):
+        seen.append({name: np.array(leaf) for name, leaf in arrays.items()})
+        if at(arrays) if callable(at) else len(seen) == at:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(on_checkpoint=keep, resume=resume)
+    return seen[-1]
+
+
+def assert_same(found, whole):
+    np.testing.assert_array_equal(found.vectors, whole.vectors)
+    np.testing.assert_array_equal(found.history, whole.history)
+    assert (found.value, found.steps, found.restarts) == (whole.value, whole.steps, whole.restarts)
+
+
+def large(**options):
+    return pack(90, 8, steps=60, **options)
+
+
+def large_with_restarts(**options):
+    return pack(520, 3, steps=12, restarts=3, **options)
+
+
+def together(**options):
+    return pack(90, 8, steps=60, restarts=4, **options)
+
+
+def searched(**options):
+    return pack(10, 4, steps=60, restarts=6, seed=3, **options)
+
+
+def orbits(**options):
+    return pack_orbits(40, 4, steps=80, **options)
+
+
+@pytest.mark.parametrize("run", [large, large_with_restarts, together, searched, orbits])
+def test_42_it_goes_on_bitwise_after_several_stops(run):
+    kept = None
+    for at in (2, 1, 3):
+        kept = stopped(run, at, kept)
+    assert_same(run(resume=kept), run())
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_search_goes_on_in_a_later_round(number):
+    kept = stopped(searched, lambda arrays: int(arrays["round"]) == number and int(arrays["step"]) > 5)
+    assert len(kept["elite"]) > 0
+    assert_same(searched(resume=kept), searched())
+
+
+def test_restarts_that_are_done_are_not_done_again():
+    kept = stopped(large_with_restarts, lambda arrays: int(arrays["restart"]) == 2)
+    told = []
+    assert_same(large_with_restarts(resume=kept, on_value=lambda *seen: told.append(seen)), large_with_restarts())
+    assert told[0][0] > 12 * 2
+
+
+@pytest.mark.parametrize("run", [large, together, searched])
+@pytest.mark.parametrize("devices", [1, 3])
+def test_39_stopped_on_8_devices_it_goes_on_on_fewer(run, devices):
+    kept = stopped(lambda **options: run(mesh=row_mesh(), **options), 3)
+    found = run(resume=kept, mesh=row_mesh(jax.devices()[:devices]))
+    assert found.value == pytest.approx(run(mesh=row_mesh()).value, rel=2e-3)
+    step = int(kept["step"])
+    if run is large:  # before the stop as it was, after it on from there
+        np.testing.assert_array_equal(found.history[:step], kept["history/value"][:step, 0])
+        np.testing.assert_allclose(found.history[step], run(mesh=row_mesh()).history[step], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (lambda **options: pack(90, 9, steps=60, **options), r"x is float32\[90, 8\], this work has float32\[90, 9\]"),
+        (lambda **options: pack(100, 8, steps=60, **options), "belongs to another packing"),
+        (lambda **options: pack(90, 8, steps=61, **options), "is of 60 steps, this work has 61|history/value"),
+        (together, "belongs to another packing"),
+        (searched, "belongs to another packing"),
+    ],
+)
+def test_40_the_checkpoint_of_another_packing_is_refused(run, said):
+    kept = stopped(large, 2)
+    with pytest.raises(InputError, match=said):
+        run(resume=kept)
