@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Programs that the tests' processes compile are kept for their fellows, and nowhere in the user's home.
+os.environ["XDG_CACHE_HOME"] = str(Path(tempfile.gettempdir()) / f"superjax-tests-{os.getuid()}")
 
 import jax
 import pytest
 
 jax.config.update("jax_num_cpu_devices", 8)
+jax.config.update("jax_enable_compilation_cache", False)  # here, in the tests' own process
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_debug_key_reuse", True)
 

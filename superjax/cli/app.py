@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,6 +40,8 @@ _VERSION = {"--version", "-version", "-V"}
 
 def entry() -> None:
     """The console script."""
+    # Before JAX is loaded: on a CPU, XLA complains at length of every program that it takes from the cache.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     worker = parent.this_worker()
     code = _run(tuple(sys.argv[1:]), worker)
     if worker is not None:

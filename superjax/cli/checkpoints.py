@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +88,15 @@ class Checkpoints:
         if self.saved != self._reported and self.saved is not None:
             self._reported = self.saved
             self._report(self.saved)
+
+
+@contextmanager
+def quiet_orbax() -> Iterator[None]:
+    """Keep Orbax from printing the stacks of errors that it raises as well."""
+    logger = logging.getLogger("absl")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

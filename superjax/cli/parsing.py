@@ -73,7 +73,8 @@ def _define_common(values: FlagValues, *, on_devices: bool) -> None:
     )
     flags.DEFINE_string(
         "compilation_cache", None,
-        "keep compiled programs in the folder `PATH`, so that the next run starts faster; off by default",
+        "keep compiled programs in the folder `PATH`, so that the next run starts faster; by default in the user's "
+        "cache, and nowhere with --compilation_cache=",
         flag_values=values,
     )  # fmt: skip
     distributed.define_flags(values)

@@ -104,7 +104,7 @@ class Session:
 
     @contextmanager
     def checkpoints(self) -> Iterator[Checkpoints]:
-        from superjax.cli.checkpoints import Checkpoints
+        from superjax.cli.checkpoints import Checkpoints, quiet_orbax
         from superjax.core import processes
         from superjax.runs.store import Store
 
@@ -118,7 +118,7 @@ class Session:
         run = self._manifest.identity()
         every_s, every_steps = self._flags.checkpoint_every, self._flags.checkpoint_steps
         options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
-        with Store(Path(where) / "state", run, **options) as store:
+        with quiet_orbax(), Store(Path(where) / "state", run, **options) as store:
             self._checkpoints = Checkpoints(Path(where), store, self._interrupts, self.begin, self._report_saved)
             try:
                 yield self._checkpoints
@@ -150,9 +150,11 @@ class Session:
         """JAX set up as the flags say; no device starts before somebody asks for it, unless its kind is required."""
         if not self._on_devices:
             return nullcontext()
+        from superjax.cli.cache import default_cache
         from superjax.cli.devices import compilation_cache, prepare_cpu_devices
 
         prepare_cpu_devices(self._flags.devices)
         if self._flags.require_platform is not None:
             _ = self.devices
-        return compilation_cache(self._flags.compilation_cache)
+        given = self._flags.compilation_cache
+        return compilation_cache(default_cache() if given is None else given or None)

@@ -1,0 +1,35 @@
+"""Where compiled programs are kept from one run to the next, unless a flag says otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+
+
+def default_cache() -> str | None:
+    """A folder in the user's cache, one for each kind of processor, since programs for one may crash on another.
+
+    Returns:
+        Its path, made if absent; None where it cannot be, or where JAX is told of one, or to keep none.
+    """
+    if os.environ.get("JAX_COMPILATION_CACHE_DIR") or os.environ.get("JAX_ENABLE_COMPILATION_CACHE") in ("0", "false"):
+        return None
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    folder = home / "superjax" / f"compiled-{_processor()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return str(folder) if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+def _processor() -> str:
+    """A short name for this machine's instruction set."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        features = next(line for line in lines if line.startswith(("flags", "Features")))
+    except (OSError, StopIteration):
+        features = platform.processor()
+    return hashlib.sha256(f"{platform.machine()} {features}".encode()).hexdigest()[:8]
