@@ -43,6 +43,7 @@ class Records:
             self._saved = None
         if self._done or self._saved is not None:
             stands = "" if self._saved is None else f", {self._saved.place}"
+            context.report(done=len(self._done), cells=len(config.cells))
             context.note(f"going on: {len(self._done)} of {len(config.cells)} cells are done{stands}")
 
     @property
@@ -91,7 +92,7 @@ class Records:
         _write(self._kept.folder / f"{cell.name}.npz", cell)
         self._kept.done()
         folder.write_table([self._done[one].row for one in self._config.cells if one in self._done])
-        self._context.report(done=len(self._done), cells=len(self._config.cells))
+        self._context.report(done=len(self._done), cells=len(self._config.cells), saved=None)
 
     def _name(self, k: int, d: int) -> str:
         return cell_name(self._config.objective, k, d)

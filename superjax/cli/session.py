@@ -136,8 +136,8 @@ class Session:
         self._expect()
 
     def report(self, **entries: Any) -> None:
+        self._progress.update(entries)
         if self.folder is not None and self.folder.begun:
-            self._progress.update(entries)
             self.folder.write_json(PROGRESS, self._progress)
 
     def progress(self, label: str) -> AbstractContextManager[OnProgress]:

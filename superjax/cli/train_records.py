@@ -36,9 +36,12 @@ class Records:
             self._trained.update(_read(file))
         self._trained = {place: one for place, one in self._trained.items() if one.failed_at < 0}
         saved = kept.newest()
+        if saved is not None and set(np.unique(saved.arrays["places"])) <= {-1, *self._trained}:
+            saved = None  # of members that were done soon after
         self.unfinished = Unfinished(dict(self._trained), None if saved is None else saved.arrays)
         if self._trained or saved is not None:
             stands = "" if saved is None else f", the others at {saved.place}"
+            context.report(done=len(self._trained), members=len(members))
             context.note(f"going on: {len(self._trained)} of {len(members)} members are done{stands}")
 
     @property
@@ -64,7 +67,7 @@ class Records:
             for place, one in sorted(self._trained.items())
         ]
         folder.write_table(rows)
-        self._context.report(done=len(rows), members=len(self._members))
+        self._context.report(done=len(rows), members=len(self._members), saved=None)
 
     def _geometry(self, place: int) -> Geometry:
         if place not in self._geometries:

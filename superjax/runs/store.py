@@ -132,7 +132,8 @@ class Store:
             "run": self._run,
             "arrays": {name: [str(leaf.dtype), list(leaf.shape), _checksum(leaf)] for name, leaf in arrays.items()},
         }
-        both = ocp.args.Composite(arrays=ocp.args.PyTreeSave(dict(arrays)), about=ocp.args.JsonSave(about))
+        filled = {name: leaf for name, leaf in arrays.items() if np.size(leaf)}  # Orbax refuses empty arrays
+        both = ocp.args.Composite(arrays=ocp.args.PyTreeSave(filled), about=ocp.args.JsonSave(about))
         with self._failures_named():
             manager = self._manager()
             manager.save((manager.latest_step() or 0) + 1, args=both)
@@ -204,9 +205,10 @@ class Store:
         if about["run"] != self._run:
             raise InputError(f"{self.folder}: holds checkpoints of another run; give another --out, or --noresume")
         # As whole NumPy arrays: the devices of today lay them out anew, however many saved them.
-        plain = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in about["arrays"]}
+        empty = {name: np.zeros(shape, dtype) for name, (dtype, shape, _) in about["arrays"].items() if 0 in shape}
+        plain = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in about["arrays"] if name not in empty}
         both = ocp.args.Composite(arrays=ocp.args.PyTreeRestore(restore_args=plain))
-        arrays = manager.restore(number, args=both).arrays
+        arrays = {**manager.restore(number, args=both).arrays, **empty}
         for name, (dtype, shape, checksum) in about["arrays"].items():
             array = arrays[name]
             if [str(array.dtype), list(array.shape)] != [dtype, shape] or checksum not in (None, _checksum(array)):

@@ -26,6 +26,7 @@ def state(step=3):
         "x": jnp.arange(50_000, dtype=jnp.float32) * step,
         "history": np.arange(7) / 3 * step,
         "counter": jnp.asarray(16777217, jnp.int32),
+        "nothing": np.zeros((0, 4)),
     }
 
 
