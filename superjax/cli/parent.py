@@ -7,6 +7,7 @@ if the worker vanishes. This module imports no jax.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -176,7 +177,7 @@ def this_worker() -> Worker | None:
     log = os.open(worker.notes.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(log, number)
-    os.close(log)
+    logging.basicConfig(stream=os.fdopen(log, "w", buffering=1), force=True)  # what JAX and Orbax log, stacks and all
     threading.Thread(target=_follow, args=(int(listening),), daemon=True).start()
     return worker
 

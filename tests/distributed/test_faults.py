@@ -52,7 +52,7 @@ def under_way(processes, tmp_path):
 
 def assert_lost_peer(code, complaint, folder):
     *progress, complaint = complaint.splitlines()
-    assert all("members: " in line for line in progress)
+    assert all("members: " in line for line in progress), progress
     assert code == 4
     assert complaint.startswith(f"superjax: a peer died or was lost; {folder} keeps what was saved before, last step ")
     assert f" of 60000; continue with: superjax {' '.join(TRAIN)} --out={folder} --distributed" in complaint
