@@ -19,7 +19,7 @@ SILENCE_S = 8
 
 WELL_BEFORE_DEFAULT_S = 60
 
-TRAIN = ("train", "--n=20", "--m=4", "--seeds=2", "--steps=60000", "--batch=16", "--checkpoint_steps=500")
+TRAIN = ("train", "--n=20", "--m=4", "--seeds=2", "--steps=40000", "--batch=16", "--checkpoint_steps=500")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def assert_lost_peer(code, complaint, folder):
     assert all("members: " in line for line in progress), progress
     assert code == 4
     assert complaint.startswith(f"superjax: a peer died or was lost; {folder} keeps what was saved before, last step ")
-    assert f" of 60000; continue with: superjax {' '.join(TRAIN)} --out={folder} --distributed" in complaint
+    assert f" of 40000; continue with: superjax {' '.join(TRAIN)} --out={folder} --distributed" in complaint
 
 
 def test_the_first_process_dies(processes, under_way, undisturbed):
