@@ -70,7 +70,8 @@ class Checkpoints:
             raise KeyboardInterrupt
         if int(arrays["step"]) == int(arrays["steps"]):  # nothing overwrites these arrays any more
             self._last = arrays, item
-            self._interrupts.settle()
+            if processes.alone():
+                self._interrupts.settle()
 
     def done(self) -> None:
         """The work that was offered last is done, and kept otherwise."""
@@ -78,7 +79,7 @@ class Checkpoints:
 
     def save_last(self) -> None:
         """Save the end of a loop whose results are not yet kept otherwise."""
-        if self._store is not None and self._last is not None:
+        if self._store is not None and self._last is not None and processes.alone():
             self._begin()
             self._store.save(*self._last)
             self._store.wait()

@@ -98,6 +98,8 @@ def environment_cause(error: BaseException) -> str | None:
         >>> environment_cause(KeyError("x")) is None
         True
     """
+    if any(one is not None and _is_of_a_lost_peer(one) for one in (error, error.__cause__)):
+        return LOST_PEER
     if isinstance(error, EnvironmentFailure):
         return str(error)
     if isinstance(error, MemoryError):
@@ -108,9 +110,11 @@ def environment_cause(error: BaseException) -> str | None:
     exhausted = any(words in str(error) for words in ("RESOURCE_EXHAUSTED", "Out of memory"))
     if type(error).__name__ == "JaxRuntimeError" and exhausted:
         return f"out of device memory ({str(error).splitlines()[0]})"
-    if type(error).__name__ == "JaxRuntimeError" and any(words in str(error) for words in _PEER_GONE):
-        return LOST_PEER
     return None
+
+
+def _is_of_a_lost_peer(error: BaseException) -> bool:
+    return type(error).__name__ == "JaxRuntimeError" and any(words in str(error) for words in _PEER_GONE)
 
 
 def crashed(

@@ -139,11 +139,14 @@ def run(config: PackConfig, context: Context) -> Outcome:
     from superjax.cli import pack_outcome
     from superjax.cli.pack_cells import require_memory, require_start
     from superjax.cli.pack_records import Records
+    from superjax.core import processes
 
     if config.verify is not None:
         return pack_outcome.verification(config.verify)
     if config.dry_run:
         return pack_outcome.forecast(config, context.devices)
+    if config.orbits and not processes.alone():
+        raise InputError("--orbits: they are packed on one device; leave --distributed out")
     for k, d in config.cells:
         require_memory(k, d, context.devices, orbits=config.orbits)
         require_start(config, k, d)

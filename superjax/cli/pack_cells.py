@@ -134,7 +134,8 @@ def require_memory(k: int, d: int, devices: Sequence[jax.Device], *, orbits: boo
     """
     needed = cell_memory(k, d, len(devices), orbits=orbits)
     on_host = devices[0].platform == "cpu"
-    memory = host_memory() if on_host else device_memory(devices[0])
+    own = next(device for device in devices if device.process_index == device.client.process_index())
+    memory = host_memory() if on_host else device_memory(own)
     if memory is None:
         return
     room = memory.available if memory.available is not None else memory.total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
@@ -106,15 +105,17 @@ class Session:
     def checkpoints(self) -> Iterator[Checkpoints]:
         from superjax.cli.checkpoints import Checkpoints, quiet_orbax
         from superjax.core import processes
-        from superjax.runs.store import Store
+        from superjax.runs.store import Store, remove
 
         own = None if self.folder is None else str((self.folder.path / CHECKPOINTS).absolute())
         where = processes.agreed_text(own or "none")
         if where == "none":
             yield Checkpoints(None, None, self._interrupts, self.begin, lambda place: None)
             return
-        if not self.resume and self.folder is not None:
-            shutil.rmtree(where, ignore_errors=True)
+        if not self.resume:
+            remove(Path(where))
+        # Of several processes none may go without the others: the end waits until all have saved.
+        self._interrupts.deferred = not processes.alone()
         run = self._manifest.identity()
         every_s, every_steps = self._flags.checkpoint_every, self._flags.checkpoint_steps
         options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
@@ -125,6 +126,7 @@ class Session:
             except KeyboardInterrupt:
                 self._checkpoints.save_last()
                 raise
+            self._interrupts.deferred = False
 
     @property
     def saved(self) -> str | None:

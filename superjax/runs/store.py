@@ -194,7 +194,7 @@ class Store:
             )
             manager, self._managed = self._managed, None
             manager.close()
-            _remove(self.folder / str(number))
+            remove(self.folder / str(number))
         return None
 
     def _read(self, number: int) -> Saved:
@@ -234,8 +234,12 @@ class Store:
             raise EnvironmentFailure(f"{self.folder}: a checkpoint cannot be written ({_disk_cause(error)})") from error
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder once for all processes, before any of them goes on."""
+def remove(folder: Path) -> None:
+    """Remove a folder once for all processes, before any of them goes on.
+
+    Args:
+        folder: may be absent.
+    """
     if processes.alone() or jax.process_index() == 0:
         shutil.rmtree(folder, ignore_errors=True)
     processes.agreed(0)

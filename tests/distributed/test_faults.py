@@ -21,6 +21,8 @@ WELL_BEFORE_DEFAULT_S = 60
 
 TRAIN = ("train", "--n=20", "--m=4", "--seeds=2", "--steps=40000", "--batch=16", "--checkpoint_steps=500")
 
+PACK = ("pack", "--k=100", "--d=8", "--steps=1500", "--checkpoint_steps=25")
+
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
@@ -94,13 +96,17 @@ def test_another_process_dies_and_the_run_goes_on_alone(processes, under_way, un
     assert_same(arrays(under_way), undisturbed)
 
 
-def test_one_process_is_told_to_stop(processes, under_way, undisturbed):
-    """SIGTERM reaches one parent only; all save the same step."""
+def test_one_process_is_told_to_stop(processes, tmp_path):
+    """SIGTERM reaches one parent only; both save the same step, and the packing goes on from it in one process."""
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    processes.start_both(*PACK, f"--out={stopped}", devices=1)
+    wait_for(stopped / "progress.json")
     processes.started[1].terminate()
     first, other = processes.ends()
     assert (first[0], other[0]) == (130, 130)
     said = first[2].splitlines()[-1]
-    assert said.startswith("superjax: interrupted, saved at step ")
+    assert said.startswith("superjax: interrupted, saved at coherence_100_8, step ")
     assert said.split(";")[0] == other[2].replace("process 1: ", "").split(";")[0]
-    assert main([*TRAIN, f"--out={under_way}"]) == 0
-    assert_same(arrays(under_way), undisturbed)
+    for folder in (stopped, whole):
+        assert main([*PACK, f"--out={folder}", "--devices=2"]) == 0
+    assert_same(arrays(stopped), arrays(whole))
