@@ -7,13 +7,15 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
+from superjax.cli import distributed
 from superjax.cli.app import COMMANDS, load
 from superjax.cli.parsing import define_flags, parse
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(ROOT.glob("*.md"))
-WHOLE_COMMAND = re.compile(r"^(?:\./scripts/run\.sh|superjax) (?P<rest>[a-z].*)")
+WHOLE_COMMAND = re.compile(r"^(?:srun |exec )?(?:\./scripts/run\.sh|superjax) (?P<rest>[a-z].*)")
 
 
 def blocks(document, language):
@@ -24,9 +26,19 @@ def commands():
     for document in DOCUMENTS:
         for block in blocks(document, "bash"):
             for line in block.replace("\\\n", " ").splitlines():
-                match = WHOLE_COMMAND.match(line.strip())
-                if match:
-                    yield document.name, re.split(r"\s#", match["rest"])[0].strip()
+                yield from ((document.name, command) for command in commands_in(line))
+        for block in blocks(document, "yaml"):
+            for resource in yaml.safe_load_all(block):
+                for container in resource["spec"].get("template", {}).get("spec", {}).get("containers", ()):
+                    yield from ((document.name, command) for line in container["args"] for command in commands_in(line))
+
+
+def commands_in(line):
+    """What follows `superjax` where a line runs it, or hands it to others to run."""
+    handed_on = re.search(r'--command="(.*?)"', line)
+    match = WHOLE_COMMAND.match(handed_on[1] if handed_on else line.strip())
+    if match:
+        yield re.sub(r"\$\w+", "0", re.split(r"\s#|\s&$", match["rest"])[0].strip())
 
 
 @pytest.mark.parametrize(("document", "line"), sorted(set(commands())))
@@ -34,7 +46,9 @@ def test_every_command_shown_parses(document, line):
     name, *arguments = shlex.split(line)
     command = load(name)
     if command.required or arguments:
-        parse(name, command, arguments)
+        values = parse(name, command, arguments)
+        if command.on_devices:
+            distributed.check(values)
 
 
 def test_every_command_is_shown():
@@ -65,3 +79,16 @@ def test_the_python_of_the_readme_runs(minilm_folder):
 def test_links_and_pictures_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#\s]+)\)", document.read_text()):
         assert target.startswith("http") or (document.parent / target).exists(), target
+
+
+def test_the_pods_of_the_job_find_each_other():
+    [block] = blocks(ROOT / "BUILD.md", "yaml")
+    service, job = yaml.safe_load_all(block)
+    name, spec = job["metadata"]["name"], job["spec"]
+    [container] = spec["template"]["spec"]["containers"]
+    [command] = container["args"]
+    assert service["spec"]["selector"] == {"job-name": name}
+    assert spec["template"]["spec"]["subdomain"] == service["metadata"]["name"]
+    assert f"--coordinator={name}-0.{service['metadata']['name']}:" in command
+    assert f"--num_processes={spec['completions']} --process_id=$JOB_COMPLETION_INDEX" in command
+    assert spec["completions"] == spec["parallelism"]

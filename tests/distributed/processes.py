@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -28,19 +29,23 @@ class Processes:
         self.port = free_port()
         self.started: list[subprocess.Popen] = []
 
-    def start(self, *arguments: str, place: int = 0, of: int = 2, devices: int = 4, timeout: int = 60) -> None:
-        """Start one of them."""
+    def start(
+        self, *arguments: str, place: int = 0, of: int = 2, devices: int = 4, timeout: int = 60,
+        cluster: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Start one of them; who it is, it is told by flags, or by a cluster's variables."""
         flags = [f"--coordinator=127.0.0.1:{self.port}", f"--num_processes={of}", f"--process_id={place}"]
+        flags = flags if cluster is None else []
         self.started.append(
             subprocess.Popen(
                 [sys.executable, "-m", "superjax", *arguments, "--distributed", *flags, f"--devices={devices}",
                  f"--distributed_timeout={timeout}"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"},
+                env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1", **(cluster or {})},
             )
         )  # fmt: skip
 
-    def start_both(self, *arguments: str, **options: int) -> None:
+    def start_both(self, *arguments: str, **options: Any) -> None:
         for place in range(2):
             self.start(*arguments, place=place, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 
 import jax
@@ -20,7 +21,7 @@ JOB = ("pack", "--k=3", "--d=3")
 
 @pytest.fixture
 def alone():
-    """The first of two processes, of which the other never comes."""
+    """Another run's first process, whose other one never comes."""
     started = Processes()
     yield started
     started.kill()
@@ -61,6 +62,17 @@ def test_one_process_without_the_flag_joins_nothing(tmp_path, capsys):
     assert not jax.distributed.is_initialized()
 
 
+def test_under_slurm_nobody_need_be_told_who_it_is(processes, tmp_path):
+    """The variables that Slurm sets for two tasks on this host; the port follows from the job's number."""
+    job = {"SLURM_JOB_ID": str(processes.port), "SLURM_STEP_NODELIST": "localhost", "SLURM_STEP_NUM_NODES": "1"}
+    for place in range(2):
+        task = {"SLURM_NTASKS": "2", "SLURM_PROCID": str(place), "SLURM_LOCALID": str(place)}
+        processes.start(*JOB, f"--out={tmp_path / 'run'}", place=place, devices=2, cluster={**job, **task})
+    first, other = processes.ends()
+    assert (first[0], other) == (0, (0, "", "")), first
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["device_count"] == 4
+
+
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
@@ -76,10 +88,14 @@ def test_flags_that_do_not_fit(flags, complaint):
         distributed.check(parse("pack", load("pack"), [*JOB[1:], *flags]))
 
 
-def test_wrong_flags_and_no_cluster_end_a_worker_with_2(processes, monkeypatch):
-    for name in ("SLURM_JOB_ID", "OMPI_MCA_orte_hnp_uri", "KUBERNETES_SERVICE_HOST"):
+def test_wrong_flags_and_no_cluster_end_a_worker_with_2(processes, alone, monkeypatch):
+    for name in ("SLURM_JOB_ID", "OMPI_MCA_orte_hnp_uri", "KUBERNETES_SERVICE_HOST", "JAX_COORDINATOR_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     processes.start(*JOB, "--steps=none")
+    alone.start(*JOB, cluster={})
     [(code, _, complaint)] = processes.ends()
     assert (code, complaint.count("\n")) == (2, 1)
     assert "--steps=none: give a positive integer" in complaint
+    [(code, _, complaint)] = alone.ends()
+    assert (code, complaint.count("\n")) == (2, 1)
+    assert "--distributed: no cluster is detected here; give --coordinator=HOST:PORT" in complaint
