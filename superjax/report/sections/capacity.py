@@ -21,9 +21,13 @@ def section(run: Run) -> Section:
     if "k" not in found:
         return _directions(found)
     if "d" in found:
-        asked, unit, answer = f"coherence of {found['k']:,.6g} directions in R^{found['d']}", "epsilon", ".6f"
+        asked, unit, answer = f"coherence of {_whole(found['k'])} directions in R^{found['d']}", "epsilon", ".6f"
     else:
-        asked, unit, answer = f"dimension for {found['k']:,.6g} directions at epsilon {found['epsilon']:g}", "d", ".6g"
+        asked, unit, answer = (
+            f"dimension for {_whole(found['k'])} directions at epsilon {found['epsilon']:g}",
+            "d",
+            ".6g",
+        )
     return Section(
         asked,
         [
@@ -55,7 +59,13 @@ def _directions(found: Mapping[str, Any]) -> Section:
 
 def _count(found: Mapping[str, Any]) -> str:
     k = found["k"]
-    return f"10^{found['log10_k']:.2f}" if k is None or k > 1e15 else f"{k:,.6g}"
+    if k is None or k > 1e300:
+        return f"10^{found['log10_k']:.2f}"
+    return _whole(k)
+
+
+def _whole(k: float) -> str:
+    return f"{k:,.0f}" if k < 1e9 else f"{k:.3g}"
 
 
 def _law(found: Mapping[str, Any], form: str) -> str:
