@@ -11,7 +11,7 @@ from urllib.parse import quote
 from superjax.report.captions import caption_of
 from superjax.report.folders import Figure, Run
 from superjax.report.markup import Markup, element, join
-from superjax.report.section import Cell, Column, Link, Table
+from superjax.report.section import Cell, Column, Link, Table, shown
 
 MOST_ROWS = 2000
 """Rows of a table on the page; a browser sorts as many at once, and the download has them all."""
@@ -64,13 +64,19 @@ def _cell(value: Cell, column: Column, numeric: bool, *, first: bool) -> Markup:
     scope = "row" if first else None
     if value is None or value == "":
         return element(name, "–", scope=scope, class_="empty", data_value="")
-    if numeric and isinstance(value, int | float):
-        return element(name, format(value, column.format), scope=scope, class_="number", data_value=repr(float(value)))
-    if isinstance(value, bool):
-        return element(name, "yes" if value else "no", scope=scope)
     if isinstance(value, Link):
         return element(name, element("a", value.text, href=value.target), scope=scope)
-    return element(name, value if isinstance(value, str) else format(value, column.format), scope=scope)
+    if numeric and isinstance(value, int | float):
+        exact = repr(float(value))
+        return element(name, cell_text(value, column), scope=scope, class_="number", data_value=exact)
+    return element(name, cell_text(value, column), scope=scope)
+
+
+def cell_text(value: Cell, column: Column) -> str:
+    """A cell as it reads."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return shown(value, column.format) if value is None or isinstance(value, int | float) else str(value)
 
 
 def _is_numeric(rows: Sequence[Mapping[str, Cell]], key: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from superjax.report.blocks import command_block, facts_block, figure_block, folded, table_block
+from superjax.report.blocks import cell_text, command_block, facts_block, figure_block, folded, table_block
 from superjax.report.columns import columns_of, typed
 from superjax.report.folders import Run
 from superjax.report.markup import Markup, element, join
@@ -18,6 +18,9 @@ _WARNINGS = {
     "the command below takes it up again.",
     "failed": "Failed: this run ended with an internal error; its traceback is in its error.txt.",
 }
+
+_ENOUGH_ROWS = 4
+"""Rows of a table from which a column of one value is only in the way."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def _figures(run: Run) -> list[Markup]:
 
 
 def _tables(part: Part) -> list[Markup]:
-    blocks = [table_block(table) for table in part.section.tables]
+    blocks = [_table(table) for table in part.section.tables]
     rows = typed(part.run.rows())
     if rows:
         filled = [key for key in part.section.columns if any(row.get(key) is not None for row in rows)]
@@ -132,8 +135,19 @@ def _tables(part: Part) -> list[Markup]:
         left_out = len(rows[0]) - len(keys)
         note = f"The CSV has {left_out} more columns." if left_out > 0 else ""
         name, file = f"{part.title}: all rows", f"{part.run.name}-table.csv"
-        blocks.append(table_block(Table(name, rows, columns_of(keys), part.run.table, file), note=note))
+        blocks.append(_table(Table(name, rows, columns_of(keys), part.run.table, file), note))
     return [element("h3", "Tables"), *blocks] if blocks else []
+
+
+def _table(table: Table, note: str = "") -> Markup:
+    """The table, with columns of one value said once below it."""
+    if len(table.rows) < _ENOUGH_ROWS:
+        return table_block(table, note=note)
+    alike = [column for column in table.columns if len({row.get(column.key) for row in table.rows}) == 1]
+    constants = (f"{column.heading} {cell_text(table.rows[0].get(column.key), column)}" for column in alike)
+    said = f"The same in all rows: {'; '.join(constants)}. " if alike else ""
+    columns = [column for column in table.columns if column not in alike]
+    return table_block(replace(table, columns=columns or table.columns), note=f"{said if columns else ''}{note}")
 
 
 def _facts(run: Run) -> dict[str, str | None]:

@@ -113,9 +113,9 @@ def shown(value: Any, form: str = ".5g") -> str:
 
     Example:
         >>> shown(0.0645), shown(None), shown(39900000.0, ".3g"), shown(7, "d")
-        ('0.0645', '–', '3.99e+07', '7')
+        ('0.0645', '–', '3.99e7', '7')
     """
-    return "–" if value is None else format(value, form)
+    return "–" if value is None else format(value, form).replace("e+0", "e").replace("e+", "e")
 
 
 def evenly(number: int, most: int) -> list[int]:

@@ -60,9 +60,11 @@ def test_published_numbers_stand_beside_ours(run_folders):
     text = text_of(build_report(list(run_folders.values())))
     matrix = json.loads((run_folders["embed"] / "summary.json").read_text())["matrices"][0]
     assert f"{matrix['epsilon']:.5f} = {matrix['mean']:.5f} + 2 × {matrix['std']:.5f} 0.41554 Gemma 3 270M" in text
-    assert "directions by the full law 39,944,613, extrapolated 3.99e+07 Llama 2 7B" in text
-    assert "ratio optimised, rows of k ≤ d: exclude: C 1.2934" in text
+    assert "directions by the full law 39,944,613, extrapolated 3.99e7 Llama 2 7B" in text
+    assert "ratio optimised law: C, rows of k ≤ d left out 1.2934 (95 % " in text
     assert "1.2934 Guha 2026, arXiv 2606.02765" in text
+    assert "ratio optimised law: mean error of epsilon, rows of k ≤ d left out 4.497 % of 160 rows – –" in text
+    assert "ratio optimised law: mean error of epsilon, rows of k ≤ d taken as 0 7.949 % of 166 rows 7.949 %" in text
     alone = text_of(build_report([run_folders["pack"]]))
     assert "coherence of 6 vectors in R^3 0.447214; bound 0.4472; built 0.4472" in alone
     assert "A published number stands beside ours" in text
@@ -150,6 +152,14 @@ def test_nothing_in_a_folder_becomes_markup(copied, tab, tmp_path):
 def test_names_no_utf8_can_hold_are_shown_escaped():
     assert element("p", "a\udc80b\x1b[2J\n") == "<p>a\\udc80b\ufffd[2J\n</p>"
     assert join("<", element("i", "&")) == "&lt;<i>&amp;</i>"
+
+
+def test_what_is_the_same_in_all_rows_is_said_once(run_folders):
+    page = build_report([run_folders["train"]])
+    table = page[page.index("train: all rows") :]
+    assert "The same in all rows: n 12; m 3; law of data power; " in table
+    assert ">decay γ</th>" in table
+    assert ">law of data</th>" not in table
 
 
 def test_long_tables_are_cut_and_said_to_be(copied):

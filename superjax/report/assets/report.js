@@ -49,7 +49,8 @@ function makeFilterable(block, table) {
       row.hidden = !words.every((word) => text.includes(word));
       shown += !row.hidden;
     }
-    count.value = words.length ? `${shown} of ${rows.length} rows` : `${rows.length} rows`;
+    const all = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
+    count.value = words.length ? `${shown} of ${all}` : all;
   };
   box.addEventListener("input", show);
   const label = make("label", {}, make("span", {}, "Filter", make("span", { className: "quiet" }, ` ${table.caption.textContent}`)), box);

@@ -65,7 +65,7 @@ def _count(found: Mapping[str, Any]) -> str:
 
 
 def _whole(k: float) -> str:
-    return f"{k:,.0f}" if k < 1e9 else f"{k:.3g}"
+    return shown(k, ",.0f" if k < 1e9 else ".3g")
 
 
 def _law(found: Mapping[str, Any], form: str) -> str:

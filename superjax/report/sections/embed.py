@@ -46,7 +46,7 @@ def _headlines(matrix: Mapping[str, Any]) -> Iterator[Headline]:
     beyond = ", extrapolated" if matrix.get("capacity_extrapolated") else ""
     yield Headline(
         f"{of}class {matrix['class']}, capacity by the full law",
-        f"{matrix['capacity']:.3g} directions{beyond}",
+        f"{shown(matrix['capacity'], '.3g')} directions{beyond}",
         *_published(model, None if model is None else model.capacity, ".3g"),
     )
 
