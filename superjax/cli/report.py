@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def configure(values: FlagValues) -> ReportConfig:
     """Flags -> configuration."""
     if values.out and values.out.endswith((".html", ".htm")):
         raise InputError(f"--out={values.out}: names the run folder, in which the page is report.html; give a folder")
-    return ReportConfig(tuple(str(Path(run).expanduser().absolute()) for run in values.run), values.title)
+    return ReportConfig(tuple(os.path.abspath(os.path.expanduser(run)) for run in values.run), values.title)
 
 
 def run(config: ReportConfig, context: Context) -> Outcome:

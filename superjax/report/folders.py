@@ -118,6 +118,13 @@ def read_run(path: Path) -> Run:
         ...
         superjax.core.errors.InputError: /nowhere: no such folder; give a run folder, such as runs/embed-20261130-131342
     """
+    try:
+        return _read_run(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; give a run folder that can be read") from None
+
+
+def _read_run(path: Path) -> Run:
     manifest = _read_manifest(path)
     finished = manifest.get("status") == "finished"
     run = Run(

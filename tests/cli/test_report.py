@@ -45,6 +45,8 @@ def test_it_is_written_anew_when_its_runs_have_changed(capacity_run, tmp_path):
         (["nowhere"], "nowhere: no such folder; give a run folder, such as runs/embed-20261130-131342"),
         (["."], "holds no manifest.json; give the run folders in it, such as "),
         (["first/manifest.json"], "manifest.json: is a file; give the run folder that holds it"),
+        (["x" * 300], "File name too long; give a run folder that can be read"),
+        (["~nobody-of-that-name/run"], "no such folder; give a run folder, such as "),
         (["first", "--out=page.html"], "--out=page.html: names the run folder, in which the page is report.html"),
         (["first", "--out=first"], 'first: holds a run with command = "capacity"'),
     ],

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import tomllib
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import superjax
 from superjax.core.errors import InputError, InputWarning
 from superjax.report import build_report, read_runs, write_report
 from superjax.report.markup import element, join
@@ -99,6 +102,16 @@ def test_one_file_that_asks_for_no_other(report_file):
     assert "default-src 'none'" in unescape(page.partition("<style")[0])
     for forbidden in ("<link", "@import", "url(", 'src="http', 'href="http', "unsafe-inline"):
         assert forbidden not in page
+
+
+def test_every_file_beside_the_modules_goes_into_the_package():
+    root = Path(superjax.__file__).parent
+    patterns = tomllib.loads((root.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"][
+        "superjax"
+    ]
+    others = [path for path in (root / "report").rglob("*.*") if path.suffix not in (".py", ".pyc")]
+    assert len(others) == 9
+    assert all(any(path.relative_to(root).match(pattern) for pattern in patterns) for path in others)
 
 
 def test_a_page_of_any_name(run_folders, tmp_path):
