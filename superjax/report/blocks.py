@@ -99,7 +99,9 @@ def figure_block(run: Run, figure: Figure, number: int) -> Markup:
     two figures cannot meet.
     """
     caption = caption_of(run.command, figure.name)
-    text = element("figcaption", element("b", f"Figure {number}. {caption.shows}. "), caption.look_for or None)
+    ending = "svg" if figure.kind == "image/svg+xml" else "png"
+    file = element("span", f"figures/{figure.name}.{ending}", class_="file")
+    text = element("figcaption", element("b", f"Figure {number}. {caption.shows}. "), caption.look_for or None, file)
     alt = f"{caption.shows} ({figure.name})"
     source = f"data:{figure.kind};base64,{base64.b64encode(figure.content).decode('ascii')}"
     wide = "wide" if _aspect(figure) > _WIDE else None

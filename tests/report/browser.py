@@ -31,13 +31,10 @@ class Page:
         requests: the addresses that were asked for, `data:` ones left out.
     """
 
-    def __init__(self, browser: Browser, target: str) -> None:
-        self._browser = browser
-        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser, self._session = browser, session
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self._browser.call(method, session=self._session, **parameters)
@@ -67,7 +64,7 @@ class Page:
 
     def press(self, key: str, *, text: str = "", shift: bool = False) -> None:
         """Press a key, as a person would."""
-        code = {"Tab": 9, "Enter": 13, " ": 32}.get(key, 0)
+        code = {"Tab": 9, "Enter": 13, " ": 32, "Delete": 46}.get(key, 0)
         common = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
@@ -79,6 +76,10 @@ class Page:
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         found = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(found["data"]))
+
+    def allow(self, *permissions: str) -> None:
+        """Grant the page what a browser would ask its user for."""
+        self._browser.call("Browser.grantPermissions", permissions=list(permissions))
 
     def pdf(self) -> bytes:
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
@@ -107,12 +108,9 @@ class Browser:
 
     def new_page(self) -> Page:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        page = Page.__new__(Page)
-        # Events of a tab come as soon as it is attached, so it must be known before it asks for them.
-        page.complaints, page.requests = [], []
-        page._browser = self
-        page._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self._pages[page._session] = page
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        # Events come as soon as they are enabled, so the tab must be known before.
+        page = self._pages[session] = Page(self, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         return page

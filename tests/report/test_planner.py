@@ -9,6 +9,7 @@ import random
 import pytest
 
 from superjax import laws
+from superjax.cli.capacity import outward
 from superjax.laws.checks import attained
 from superjax.laws.constructions import best_construction, largest_construction
 from superjax.report.planner import D_RANGE, EPSILON_RANGE
@@ -83,6 +84,7 @@ QUESTIONS = {
     "d": (("k", "epsilon"), (number, accepted), dimensions),
 }
 
+SUMMARY = "document.getElementById('planner-summary').textContent"
 ANSWER = """
 (() => {
   const rows = [...document.querySelector("#planner-laws tbody").rows].map((row) => [...row.cells]);
@@ -171,7 +173,7 @@ def test_each_bound_in_the_table_is_pythons(page, k, d):
 
 def test_huge_answers_are_said_as_powers_of_ten(page):
     ask(page, "k", d=16384, epsilon=0.5)
-    assert "More than 10^" in page.evaluate("document.getElementById('planner-summary').textContent")
+    assert "More than 10^" in page.evaluate(SUMMARY)
     assert "class 1" in page.evaluate("document.getElementById('planner-notes').textContent")
 
 
@@ -182,19 +184,28 @@ def test_fractions_are_read_and_exact_sets_found(page):
     assert page.evaluate("document.querySelectorAll('#planner-figure circle').length") == len(laws.LAWS) + 2
 
 
+def test_what_is_reached_is_rounded_up_and_what_is_impossible_down(page):
+    assert page.evaluate("formatOutward(0.0145901, 1)") == "0.014591"
+    assert page.evaluate("formatOutward(0.0145909, -1)") == "0.014590"
+    assert page.evaluate("[1, -1].map((direction) => formatOutward(1 / 64, direction))") == ["0.015625"] * 2
+    ask(page, "epsilon", k=32000, d=4096)
+    assert f"Below {outward(laws.lower_bound(32000, 4096).value, -1)} it is" in page.evaluate(SUMMARY)
+
+
 @pytest.mark.parametrize(
     ("field", "text", "wanted"),
     [
         ("d", "1", "d: give a whole number from 2 to 16384"),
         ("d", "7.5", "d: give a whole number from 2 to 16384"),
         ("epsilon", "0.6", "epsilon: give a number from 0.005 to 0.5"),
+        ("epsilon", "", "epsilon: give a number from 0.005 to 0.5"),
         ("epsilon", "1/0", "epsilon: give a number from 0.005 to 0.5"),
         ("epsilon", "<b>", "epsilon: give a number from 0.005 to 0.5"),
     ],
 )
 def test_what_cannot_be_answered_is_said(page, field, text, wanted):
     page.evaluate(f"document.getElementById('planner-{field}').select()")
-    page.type(text)
+    page.type(text) if text else page.press("Delete")
     assert page.evaluate("document.getElementById('planner-problem').textContent") == wanted
     assert page.evaluate(f"document.getElementById('planner-{field}').getAttribute('aria-invalid')") == "true"
     assert page.evaluate("document.getElementById('planner-answer').hidden")

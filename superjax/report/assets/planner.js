@@ -50,6 +50,14 @@ function formatCount(log10, k = null) {
 }
 
 const formatCosine = (value) => value.toFixed(6);
+
+// Rounded up (1) where a coherence is reached and down (-1) where less is impossible; 0.015625 is no more than it reads.
+function formatOutward(value, direction) {
+  const scaled = value * 1e6;
+  const near = Math.abs(scaled - Math.round(scaled)) < 1e-6;
+  return ((near ? Math.round(scaled) : direction > 0 ? Math.ceil(scaled) : Math.floor(scaled)) / 1e6).toFixed(6);
+}
+
 const formatDimension = (value) => (Number.isInteger(value) ? String(value) : value.toPrecision(6));
 
 // How each question is asked and answered.
@@ -61,6 +69,7 @@ const QUESTIONS = {
     ofBound: (bound) => formatCount(bound.log10, bound.k),
     ends: ["at least, by construction", "at most, proven"],
     sets: ({ d, epsilon }) => `Explicit constructions in R^${d} with every |cosine| ≤ ${epsilon}`,
+    at: ", the full law’s answer",
     axis: "log₁₀ of the number of directions",
     place: (log10) => log10,
     summary: ({ d, epsilon }, built, most) =>
@@ -69,10 +78,11 @@ const QUESTIONS = {
   epsilon: {
     plan: ({ k, d }) => planEpsilon(k, d),
     format: formatCosine,
-    ofSet: (set) => [set.coherence, formatCosine(set.coherence)],
-    ofBound: (bound) => formatCosine(bound.value),
+    ofSet: (set) => [set.coherence, formatOutward(set.coherence, 1)],
+    ofBound: (bound) => formatOutward(bound.value, -1),
     ends: ["at most, by construction", "at least, proven"],
     sets: ({ k, d }) => `Explicit constructions that hold ${formatCount(Math.log10(k), k)} directions in R^${d}`,
+    at: "",
     axis: "epsilon, the largest absolute cosine",
     place: (epsilon) => epsilon,
     summary: ({ k, d }, built, most) =>
@@ -85,6 +95,7 @@ const QUESTIONS = {
     ofBound: (bound) => formatDimension(bound.d),
     ends: ["enough, by construction", "impossible below, proven"],
     sets: ({ k, epsilon }) => `Explicit constructions that hold ${formatCount(Math.log10(k), k)} directions with every |cosine| ≤ ${epsilon}`,
+    at: ", the full law’s answer",
     axis: "dimension d",
     place: (d) => Math.log10(d),
     summary: ({ k, epsilon }, built, most) =>
@@ -104,7 +115,8 @@ function readNumber(name) {
   const whole = name === "epsilon" || Number.isInteger(value);
   if (text === "" || rest.length || !whole || !(value >= low && value <= high)) {
     const kind = name === "epsilon" ? "a number" : "a whole number";
-    throw Object.assign(new Error(`${name}: give ${kind} from ${low} to ${high}`), { field: name });
+    const range = `${low} to ${high}`.replace("e+", "e");
+    throw Object.assign(new Error(`${name}: give ${kind} from ${range}`), { field: name });
   }
   return value;
 }
@@ -199,11 +211,11 @@ function showAnswer(question, answer, given) {
   part("notes").textContent = noteText(answer, given);
   setRows(part("laws"), lawRows(question, answer));
   const { k, d } = answer.at;
-  part("bounds").caption.textContent = `Proven bounds at k = ${formatCount(Math.log10(k), k)}, d = ${d}`;
-  setRows(part("bounds"), allBounds(k, d).map(({ name, value }) => [name, [value, formatCosine(value)]]));
+  part("bounds").caption.textContent = `Proven bounds at k = ${formatCount(Math.log10(k), k)}, d = ${d}${question.at}`;
+  setRows(part("bounds"), allBounds(k, d).map(({ name, value }) => [name, [value, value ? formatOutward(value, -1) : "–"]]));
   part("constructions").caption.textContent = question.sets(given);
   setRows(part("constructions"), answer.built.slice(0, MOST_SETS).map((set) => [
-    set.name, [set.d, String(set.d)], [set.log10, formatCount(set.log10, set.k)], [set.coherence, formatCosine(set.coherence)], set.source,
+    set.name, [set.d, String(set.d)], [set.log10, formatCount(set.log10, set.k)], [set.coherence, formatOutward(set.coherence, 1)], set.source,
   ]));
   drawFigure(question, answer, summary);
 }
