@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from absl.flags import FlagValues
@@ -54,6 +55,7 @@ def run(_: DoctorConfig, context: Context) -> Outcome:
     rows = [
         *_version_rows(report),
         {"item": "system", "value": report["system"]},
+        {"item": "cores", "value": str(report["cores"])},
         {"item": "host memory", "value": _in_words(memory)},
         *({"item": f"${name}", "value": value} for name, value in report["environment"].items()),
     ]
@@ -63,7 +65,8 @@ def run(_: DoctorConfig, context: Context) -> Outcome:
         rows += device_rows
     except InputError as error:
         failures.append(f"devices: {error}")
-    rows += [{"item": f"missing [{extra}]", "value": command} for extra, command in report["missing_extras"].items()]
+    missing = {f"missing [{extra}]": command for extra, command in report["missing_extras"].items()}
+    rows += [{"item": item, "value": value} for item, value in (missing or {"missing extras": "none"}).items()]
     return Outcome(rows, (Column("item"), Column("value")), report, failures=failures)
 
 
@@ -87,7 +90,7 @@ def _inspect_devices(context: Context) -> tuple[dict[str, Any], list[dict[str, s
     rows = [
         {"item": "devices", "value": f"{facts['device_count']} x {facts['platform']} ({facts['device_kind']})"},
         {"item": "device memory", "value": "the host's" if facts["platform"] == "cpu" else _in_words(memory)},
-        {"item": "compilation cache", "value": cache or "off"},
+        {"item": "compilation cache", "value": _cache_in_words(cache)},
         *({"item": f"|u.u - 1|, {name}", "value": f"{error:.1e}"} for name, error in errors.items()),
     ]
     found = {
@@ -97,6 +100,15 @@ def _inspect_devices(context: Context) -> tuple[dict[str, Any], list[dict[str, s
         "product_error": errors,
     }
     return found, rows
+
+
+def _cache_in_words(cache: str | None) -> str:
+    """The folder of compiled programs, how many there are, and what they take."""
+    if not cache:
+        return "off"
+    files = [path for path in Path(cache).glob("*-cache") if path.is_file()] if Path(cache).is_dir() else []
+    size = sum(path.stat().st_size for path in files)
+    return f"{cache}: {len(files):,} programs, {size / 2**20:.1f} MiB"
 
 
 def _in_words(memory: Memory | None) -> str:

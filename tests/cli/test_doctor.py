@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -26,7 +27,21 @@ def test_the_report_tells_what_is_here(capsys, tmp_path, monkeypatch):
     assert report["devices"]["platform"] == jax.default_backend()
     assert 0 < report["devices"]["product_error"]["highest"] < 1e-6
     assert report["memory"]["total"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert f"cores {os.cpu_count()}" in " ".join(text.split())
+    assert "missing extras none" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_compilation_cache_is_counted(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, size in (("jit_a-1-cache", 2**20), ("jit_b-2-cache", 2**19), ("jit_b-2-atime", 8)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert main(["doctor", "--compilation_cache=."]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("compilation cache"))
+    programs, size = re.search(r": ([\d,]+) programs, ([\d.]+) MiB$", line).groups()
+    own = len([path for path in tmp_path.glob("*-cache") if not path.name.startswith(("jit_a-1", "jit_b-2"))])
+    assert int(programs) == 2 + own  # what the doctor itself compiled is kept there too
+    assert float(size) >= 1.5
 
 
 def test_without_out_it_writes_nothing(tmp_path, monkeypatch):
