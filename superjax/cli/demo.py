@@ -64,6 +64,8 @@ def define_flags(values: FlagValues) -> None:
 
 def configure(values: FlagValues) -> DemoConfig:
     """Flags -> configuration, the checkpoint found."""
+    if values.distributed:
+        raise InputError("--distributed: the demo is for one process; leave it out")
     if values.checkpoint is None:
         return DemoConfig(str(_packaged_checkpoint()), values.effort)
     path = Path(values.checkpoint).expanduser().absolute()
@@ -164,4 +166,5 @@ COMMAND = Command(
     define_flags=define_flags,
     configure=configure,
     run=run,
+    inputs=lambda config: (config.checkpoint,),
 )

@@ -11,8 +11,12 @@ from superjax.cli.terminal import Terminal
 from superjax.core.errors import EnvironmentFailure, InputError
 from superjax.runs import RunFolder
 
-KEEPING = {"out", "resume", "noresume", "compilation_cache", "flagfile", "undefok"}
-"""Flags that say where a run keeps things, and no part of what it computes."""
+_SWITCHES = {"resume", "noresume", "distributed", "nodistributed"}
+KEEPING = _SWITCHES | {
+    "out", "compilation_cache", "checkpoint_every", "checkpoint_steps", "keep_checkpoints", "coordinator",
+    "num_processes", "process_id", "distributed_timeout", "flagfile", "undefok",
+}  # fmt: skip
+"""Flags that say where a run keeps things and which processes share it, and no part of what it computes."""
 
 
 class _Quiet(Terminal):
@@ -84,7 +88,7 @@ def without_keeping(arguments: Sequence[str]) -> list[str]:
             continue
         name, equals, _ = argument.lstrip("-").partition("=")
         if argument.startswith("-") and name in KEEPING:
-            skip_value = not equals and name not in ("resume", "noresume")
+            skip_value = not equals and name not in _SWITCHES
             continue
         kept.append(argument)
     return kept

@@ -170,5 +170,6 @@ COMMAND = Command(
     run=run,
     required=("run",),
     positional="run",
+    inputs=lambda config: (str(Path(config.run) / SUMMARY),),
     on_devices=False,
 )

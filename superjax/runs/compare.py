@@ -67,7 +67,7 @@ def _size(then: Any, now: Any) -> float:
 
 
 def ground_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """What two manifests say differently about versions, source, devices, precision, seed and configuration.
+    """What two manifests say differently about versions, source, devices, precision, seed, configuration and inputs.
 
     Args:
         then: the first run's `manifest.json`.
@@ -81,5 +81,5 @@ def ground_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[
         >>> [(one.place, one.now) for one in ground_differences(then, {**then, "device_count": 8, "wall_time_s": 1.0})]
         [('device_count', 8)]
     """
-    stood_on = ("config", "versions", "platform", "device_kind", "device_count", "precision", "seed", "git")
+    stood_on = ("config", "versions", "platform", "device_kind", "device_count", "precision", "seed", "git", "inputs")
     return [one for name in stood_on for one in _differences(name, then.get(name), now.get(name))]
