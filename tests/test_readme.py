@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from superjax.cli import distributed
+from superjax.cli import distributed, main
 from superjax.cli.app import COMMANDS, load
 from superjax.cli.parsing import define_flags, parse
 
@@ -19,18 +19,24 @@ WHOLE_COMMAND = re.compile(r"^(?:srun |exec )?(?:\./scripts/run\.sh|superjax) (?
 
 
 def blocks(document, language):
+    """Code blocks of a language; `bash long` marks those that take too long to be run here."""
     return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
 
 
-def commands():
-    for document in DOCUMENTS:
-        for block in blocks(document, "bash"):
-            for line in block.replace("\\\n", " ").splitlines():
-                yield from ((document.name, command) for command in commands_in(line))
-        for block in blocks(document, "yaml"):
-            for resource in yaml.safe_load_all(block):
-                for container in resource["spec"].get("template", {}).get("spec", {}).get("containers", ()):
-                    yield from ((document.name, command) for line in container["args"] for command in commands_in(line))
+def commands(document, language):
+    """The superjax commands of a document's blocks, in order, without what a comment says."""
+    for block in blocks(document, language):
+        for line in block.replace("\\\n", " ").splitlines():
+            yield from commands_in(line)
+
+
+def commands_of_containers(document):
+    """The superjax commands in a document's Kubernetes manifests."""
+    for block in blocks(document, "yaml"):
+        for resource in yaml.safe_load_all(block):
+            for container in resource["spec"].get("template", {}).get("spec", {}).get("containers", ()):
+                for line in container["args"]:
+                    yield from commands_in(line)
 
 
 def commands_in(line):
@@ -41,7 +47,14 @@ def commands_in(line):
         yield re.sub(r"\$\w+", "0", re.split(r"\s#|\s&$", match["rest"])[0].strip())
 
 
-@pytest.mark.parametrize(("document", "line"), sorted(set(commands())))
+SHOWN = {
+    (document.name, line)
+    for document in DOCUMENTS
+    for line in (*commands(document, "bash(?: long)?"), *commands_of_containers(document))
+}
+
+
+@pytest.mark.parametrize(("document", "line"), sorted(SHOWN))
 def test_every_command_shown_parses(document, line):
     name, *arguments = shlex.split(line)
     command = load(name)
@@ -52,8 +65,23 @@ def test_every_command_shown_parses(document, line):
 
 
 def test_every_command_is_shown():
-    shown = {line.split()[0] for _, line in commands()}
-    assert shown == set(COMMANDS)
+    assert {line.split()[0] for _, line in SHOWN} == set(COMMANDS)
+
+
+@pytest.mark.readme
+def test_every_command_of_the_readme_runs_where_a_reader_would_be(minilm_folder, tmp_path, monkeypatch, capsys):
+    """In order, in one folder, but for the blocks marked long; what one leaves the next may use."""
+    monkeypatch.chdir(tmp_path)
+    for line in commands(ROOT / "README.md", "bash"):
+        arguments = shlex.split(line.replace("PATH_TO_MODEL", str(minilm_folder)))
+        assert main(arguments) == 0, (line, capsys.readouterr().err)
+    assert {path.name for path in (tmp_path / "runs").iterdir()} >= {"model", "toy", "packings", "report"}
+    assert (tmp_path / "runs/report/report.html").stat().st_size > 10**5
+
+
+def test_the_two_scripts_come_first():
+    head = (ROOT / "README.md").read_text().split("## ")[0]
+    assert re.findall(r"^    (\S+)", head, re.MULTILINE) == ["./scripts/run.sh", "./scripts/test.sh"]
 
 
 def test_every_flag_named_in_the_tables_exists():
@@ -71,14 +99,20 @@ def test_the_python_of_the_readme_runs(minilm_folder):
         exec(block.replace("path/to/model", str(minilm_folder)), names)
     assert names["matrix"].array.shape == (30522, 384)
     assert names["spectrum"].counts.sum() == 465_780_981
+    assert names["packing"].coherence == pytest.approx(1 / 3, abs=1e-12)
     by_decay = names["result"].loss.reshape(10, 20).mean(axis=1)
     assert by_decay[0] < by_decay[-1]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_and_pictures_lead_somewhere(document):
-    for target in re.findall(r"\]\(([^)#\s]+)\)", document.read_text()):
+    text = document.read_text()
+    for target in re.findall(r"\]\(([^)#\s]+)\)", text):
         assert target.startswith("http") or (document.parent / target).exists(), target
+    headings = {
+        re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)", text, re.M)
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= headings
 
 
 def test_the_pods_of_the_job_find_each_other():
