@@ -153,7 +153,7 @@ def coherence_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     for meaning, mark in marks.items():
         axes.plot([], [], mark, markersize=5, label=meaning)
     axes.set(xlabel="vectors k", ylabel=_VALUE[rows[0]["objective"]])
-    plain_log(axes.xaxis)
+    plain_log(axes.xaxis, [row["k"] for row in rows])
     if lines:
         plain_log(axes.yaxis)
     axes.set_title("Packings against their number")

@@ -175,7 +175,7 @@ def represented_map(curves: Sequence[Curve]) -> Figure:
         for m, share in zip(curve.m.tolist(), curve.phi_half.mean(axis=0), strict=True)
     ]
     upwards = {"alpha": _ALPHA, "density": "activation density", "m": "hidden dimension m"}
-    return _map(cells, upwards[name], r"share $\varphi_{1/2}$ of features with norm > 1/2", span=(0.0, 1.0))
+    return _map(cells, upwards[name], r"$\varphi_{1/2}$: share with norm > 1/2", span=(0.0, 1.0))
 
 
 def _map(
@@ -194,7 +194,7 @@ def _map(
         sums[rows.index(row), across.index(decay)] += value
         counts[rows.index(row), across.index(decay)] += 1
     values = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-    figure = new_figure(max(4.6, 0.55 * len(across) + 2), max(2.6, 0.3 * len(rows) + 1.4))
+    figure = new_figure(max(4.6, 0.55 * len(across) + 2), max(3.0, 0.3 * len(rows) + 1.4))
     axes = figure.subplots()
     low, high = span or (np.nanmin(values), np.nanmax(values))
     image = axes.imshow(values, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
