@@ -167,10 +167,10 @@ class Execution:
 
     def _holds_this_run(self, folder: RunFolder) -> bool:
         """Whether the folder has this very run, finished without failures, and it may be shown again."""
-        if not self._flags.resume:
+        finished = folder.state(self._manifest.identity()) == "finished"  # refuses the folder of another run
+        if not finished or not self._flags.resume or self._command.always_anew:
             return False
-        finished = folder.state(self._manifest.identity()) == "finished"  # and no other run
-        return finished and not self._command.always_anew and not folder.read_manifest().get("failures")
+        return not folder.read_manifest().get("failures")
 
     def _show_again(self, folder: RunFolder) -> int:
         self._terminal.say(folder.read_text(TEXT))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -31,6 +32,15 @@ def test_the_squared_cosine_is_beta():
     for d in (3, 32, 768):
         np.testing.assert_allclose(cosine_tail(x, d), stats.beta(0.5, (d - 1) / 2).sf(x**2), rtol=1e-10, atol=1e-300)
     assert 2 * integrate.quad(lambda t: cosine_density(t, 32), 0.25, 1)[0] == pytest.approx(cosine_tail(0.25, 32))
+
+
+@pytest.mark.parametrize("d", [2, 2.05, 2.35, 2.5, 2.9, 3, 3.3, 4, 5.5, 64, 300.5, 1e6])
+def test_the_tail_to_thirteen_digits_in_any_dimension_whole_or_not(d):
+    with mpmath.workdps(40):
+        for x in (0.0, 0.01, 0.1, 0.457, 0.7, 0.9, 0.99):
+            beta = mpmath.betainc((mpmath.mpf(d) - 1) / 2, 0.5, 0, 1 - mpmath.mpf(x) ** 2, regularized=True)
+            if d * x**2 < 2000:
+                assert log_tail(x, d) == pytest.approx(float(mpmath.log(beta)), rel=1e-13, abs=1e-13)
 
 
 def test_every_published_random_cell_within_three_and_a_half_percent():
