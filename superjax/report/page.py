@@ -73,7 +73,22 @@ def build_report(runs: Sequence[Path], *, title: str = "superjax report") -> str
 
 
 def page_of(runs: Sequence[Run], *, title: str = "superjax report") -> str:
-    """The page of runs that have been read, see :func:`build_report`."""
+    """The page of runs that have been read.
+
+    Args:
+        runs: what :func:`superjax.report.read_runs` gives.
+        title: the page's heading.
+
+    Returns:
+        A whole HTML document.
+
+    Raises:
+        InputError: a summary is not what its command writes.
+
+    Example:
+        >>> page_of([], title="Nothing yet").startswith("<!DOCTYPE html>")
+        True
+    """
     parts = [Part(run, section_of(run), number) for number, run in enumerate(runs, start=1)]
     main = element("main", overview(parts), *map(run_section, parts), planner_section(), id="main")
     return _document(title, _header(title, parts), _navigation(parts), main)

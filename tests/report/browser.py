@@ -57,6 +57,13 @@ class Page:
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.02)
 
+    def wait_for_complaint(self, words: str, seconds: float = 20.0) -> None:
+        """Wait until the console has complained in such words."""
+        end = time.monotonic() + seconds
+        while not any(words in complaint for complaint in self.complaints):
+            assert time.monotonic() < end, self.complaints
+            self.evaluate("new Promise((done) => setTimeout(done, 20))")
+
     def media(self, kind: str = "", **features: str) -> None:
         """Emulate a medium ("print") and its features (`prefers_color_scheme="dark"`)."""
         named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
@@ -148,11 +155,10 @@ def browser(profile: Path) -> Iterator[Browser]:
     assert program is not None, INSTALL
     to_browser, from_us = os.pipe()
     to_us, from_browser = os.pipe()
+    # Containers and root have no sandbox to give; the pages are our own.
     options = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-extensions",
                "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
-               "--disable-dev-shm-usage", f"--user-data-dir={profile}"]  # fmt: skip
-    if os.geteuid() == 0:
-        options.append("--no-sandbox")
+               "--disable-dev-shm-usage", "--no-sandbox", f"--user-data-dir={profile}"]  # fmt: skip
     # The protocol wants the pipe's ends as descriptors 3 and 4.
     script = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
     process = subprocess.Popen(
@@ -165,7 +171,7 @@ def browser(profile: Path) -> Iterator[Browser]:
     try:
         yield Browser(to_us, from_us)
     finally:
-        process.terminate()
+        process.kill()
         process.wait(timeout=20)
         os.close(from_us)
         os.close(to_us)
