@@ -59,7 +59,7 @@ ensure() {
     if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$(fingerprint)" ]; then
         return
     fi
-    echo "superjax: installing into $venv (once, a minute or a few)" >&2
+    echo "superjax: installing into $venv (once; 1 GB, a minute or a few without further words)" >&2
     (
         if command -v flock >/dev/null; then # two first starts at once: the second waits for the first
             flock 9
