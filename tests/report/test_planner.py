@@ -132,8 +132,7 @@ def test_the_form_agrees_with_python_at_20_random_points(page, find):
         for (name, answer, formula), law in zip(middle, laws.LAWS, strict=True):
             assert name == (f"{law} *" if by_law[law][2] else law), given
             assert agrees(answer, by_law[law][0]), (law, given)
-            # A real-valued d between 2 and 3 is beyond what Python's quadrature of the tail holds to 1e-6.
-            assert agrees(formula, by_law[law][1]) or (find == "d" and formula < 3), (law, given)
+            assert agrees(formula, by_law[law][1]), (law, given)
     assert page.complaints == []
 
 
