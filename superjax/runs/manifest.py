@@ -99,7 +99,7 @@ class Manifest:
 
         Inputs count by their absolute paths, sizes and times of change.
         """
-        absolute = {path: str(Path(path).expanduser().absolute()) for path in self.inputs}
+        absolute = {path: os.path.abspath(Path(path).expanduser()) for path in self.inputs}
         return {
             "command": self.command,
             "config": _renamed(dataclasses.asdict(self.config), absolute),

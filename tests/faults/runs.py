@@ -17,7 +17,7 @@ import numpy as np
 PATIENCE_S = 240.0
 """A loaded machine is slow; only a run that hangs takes this long."""
 
-TRAIN = ("train", "--n=40", "--m=3,5", "--decay=-1,1", "--seeds=2", "--steps=12000", "--batch=128", "--chunk=3")
+TRAIN = ("train", "--n=40", "--m=3,5", "--decay=-1,1", "--seeds=2", "--steps=8000", "--batch=128", "--chunk=3")
 PACK = ("pack", "--k=12,170", "--d=5", "--steps=1500", "--restarts=3", "--save_vectors")
 ALWAYS = ("--checkpoint_every=0", "--devices=2")
 
