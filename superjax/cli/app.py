@@ -40,8 +40,10 @@ _VERSION = {"--version", "-version", "-V"}
 
 def entry() -> None:
     """The console script."""
-    # Before JAX is loaded: on a CPU, XLA complains at length of every program that it takes from the cache.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Before JAX is loaded: on a CPU, XLA complains at length of every program that it takes from the cache. 1 is what a
+    # process that has loaded JAX leaves to its children.
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1":
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     worker = parent.this_worker()
     code = _run(tuple(sys.argv[1:]), worker)
     if worker is not None:

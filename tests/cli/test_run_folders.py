@@ -75,7 +75,7 @@ def test_what_failed_is_done_again(monkeypatch, capsys):
 
 
 def test_members_that_failed_are_trained_again_and_the_others_not(capsys):
-    arguments = ["train", "--n=12", "--m=3", "--lr=0.01,1e30", "--decay=-1", "--steps=30", "--batch=16", "--out=r"]
+    arguments = ["train", "--n=12", "--m=3", "--lr=0.01,1e12", "--decay=-1", "--steps=30", "--batch=16", "--out=r"]
     assert main(arguments) == 3
     first = RunFolder(Path("r")).read_text("table.csv")
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""A disk that fills up or turns read-only under a real run: exit 4, one line with the last saved step, and it goes on."""
+"""A disk that fills up or turns read-only under a run: exit 4, one line with the last saved step, and it goes on."""
 
 from __future__ import annotations
 
