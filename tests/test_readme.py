@@ -60,7 +60,7 @@ def test_every_command_shown_parses(document, line):
     command = load(name)
     if command.required or arguments:
         values = parse(name, command, arguments)
-        if command.on_devices:
+        if command.on_hosts:
             distributed.check(values)
 
 

@@ -18,6 +18,7 @@ from superjax.cli.command import Command
 from superjax.cli.endings import DONE, ENVIRONMENT, INTERRUPTED, USAGE, crashed, environment_cause, environment_failed
 from superjax.cli.execution import Execution
 from superjax.cli.parsing import parse
+from superjax.cli.place import Place
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import InputError
 
@@ -110,19 +111,19 @@ def _dispatch(arguments: tuple[str, ...], terminal: Terminal, worker: parent.Wor
         distributed.require_fresh_process()
         return parent.supervise(arguments, terminal)
     values = parse(first, command, rest)
-    if command.on_devices:
+    if command.on_hosts:
         distributed.check(values)
 
-    def execute(terminal: Terminal, place: distributed.Place) -> int:
+    def execute(terminal: Terminal, place: Place) -> int:
         return Execution(first, command, tuple(rest), values, terminal, place).execute()
 
     if worker is None or not values.distributed:
-        return execute(terminal, distributed.Place())
+        return execute(terminal, Place())
     return _execute_joined(execute, values, terminal, worker)
 
 
 def _execute_joined(
-    execute: Callable[[Terminal, distributed.Place], int], values: FlagValues, terminal: Terminal, worker: parent.Worker
+    execute: Callable[[Terminal, Place], int], values: FlagValues, terminal: Terminal, worker: parent.Worker
 ) -> int:
     """Join the other processes, run, and end as the first process ends."""
     place = distributed.join(values, worker.notes.expect)

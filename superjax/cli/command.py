@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -47,8 +47,8 @@ class Context(Protocol):
     def resume(self) -> bool:
         """`--resume`: whether to go on from what the folder holds."""
 
-    def together(self, work: Callable[[], T]) -> T:
-        """What the work gives, when it succeeds in every process of the run; InputError in all of them otherwise."""
+    def together(self, work: Callable[[], T], content: Callable[[T], Iterable[bytes | memoryview]]) -> T:
+        """What the work gives, if it has the same content in every process of the run; else InputError in all."""
 
     def begin(self) -> RunFolder | None:
         """The run folder, made and locked, for work that saves on its way; None where nothing is kept."""
@@ -108,6 +108,7 @@ class Command(Generic[C]):
         required: flags that must be given.
         positional: the multi-string flag, if any, that arguments without dashes go to.
         on_devices: has the flags --seed, --devices, --precision, --require_platform, --compilation_cache.
+        on_hosts: has --distributed and its flags: can be one of several processes.
         keeps_folder: writes a run folder even without `--out`.
         keeps_checkpoints: has the flags --checkpoint_every, --checkpoint_steps, --keep_checkpoints.
         inputs: the paths in a configuration that the run reads; a file that has changed makes another run.
@@ -123,6 +124,7 @@ class Command(Generic[C]):
     required: tuple[str, ...] = ()
     positional: str | None = None
     on_devices: bool = True
+    on_hosts: bool = False
     keeps_folder: bool = True
     keeps_checkpoints: bool = False
     inputs: Callable[[C], Sequence[str]] = lambda config: ()

@@ -8,28 +8,23 @@ import socket
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
 
 from absl import flags
 from absl.flags import FlagValues
 
-from superjax.cli.endings import DONE, LOST_PEER, PARTIAL
+from superjax.cli.endings import LOST_PEER
+from superjax.cli.place import Place
 from superjax.core.errors import EnvironmentFailure, InputError
 
 _LINGER_S = 5.0
 """How long a process that failed stays, so that others that fail alike can say so themselves."""
 
-_REFUSED = "\0"
-"""In front of a refusal that the first process tells the others."""
-
 _STARTED = "--distributed: JAX has started devices in this process; run it before that, or from the shell"
 
 _AFTER_ALL_S = 5
 """How much longer than it is told the runtime waits for the others."""
-
-T = TypeVar("T")
 
 
 def define_flags(values: FlagValues) -> None:
@@ -54,93 +49,6 @@ def define_flags(values: FlagValues) -> None:
         "with --distributed: `SECONDS` to wait for the others, and until a silent one is dead", lower_bound=1,
         flag_values=values,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Place:
-    """Which of the processes of a run this is.
-
-    Attributes:
-        process: its number; the first one, 0, writes and speaks.
-        processes: how many there are.
-        expect: told, in a worker, what it means if the runtime aborts the process from now on, and the remedy.
-    """
-
-    process: int = 0
-    processes: int = 1
-    expect: Callable[[str, str], None] = lambda cause, remedy: None
-
-    @property
-    def first(self) -> bool:
-        """Whether this process writes the run folder, and speaks."""
-        return self.process == 0
-
-    def told(self, answer: Callable[[], str]) -> str:
-        """The first process's answer, in every process.
-
-        Args:
-            answer: what only the first process can tell.
-
-        Raises:
-            InputError, EnvironmentFailure: in every process, when the answer raised it.
-        """
-        if self.processes == 1:
-            return answer()
-        from superjax.core import processes
-
-        try:
-            text = answer() if self.first else ""
-        except (InputError, EnvironmentFailure) as error:
-            processes.agreed_text(f"{_REFUSED}{type(error).__name__}:{error}")
-            raise
-        text = processes.agreed_text(text)
-        if text.startswith(_REFUSED):
-            kind, _, cause = text.removeprefix(_REFUSED).partition(":")
-            raise (InputError if kind == InputError.__name__ else EnvironmentFailure)(cause)
-        return text
-
-    def decided(self, question: Callable[[], bool]) -> bool:
-        """The first process's answer to a question of yes or no, in every process; raises as `told` does.
-
-        Args:
-            question: what only the first process can tell.
-        """
-        return bool(self.told(lambda: "yes" if question() else ""))
-
-    def together(self, work: Callable[[], T]) -> T:
-        """What the work gives here, when it succeeds in every process.
-
-        Args:
-            work: such as reading a file that may be missing on one host.
-
-        Raises:
-            InputError: in every process, when the work raised it in one.
-        """
-        if self.processes == 1:
-            return work()
-        from superjax.core import processes
-
-        try:
-            found = work()
-        except InputError:
-            processes.everyones(False)
-            raise
-        well = processes.everyones(True)
-        if not all(well):
-            raise InputError(f"process {well.index(0.0)} cannot go on; see what it says")
-        return found
-
-    def ended_as_the_first(self, code: int) -> int:
-        """The exit code of the first process, for one that did its part; it comes when all is saved.
-
-        Args:
-            code: this process's own.
-        """
-        if self.processes == 1 or code not in (DONE, PARTIAL):
-            return code
-        from superjax.core import processes
-
-        return processes.agreed(code)
 
 
 def check(values: FlagValues) -> None:
@@ -203,7 +111,10 @@ def join(values: FlagValues, expect: Callable[[str, str], None]) -> Place:
     where = f"--coordinator={values.coordinator}" if values.coordinator else "--distributed"
     late = f"{where}: not all processes joined within {timeout} s"
     expect(late, "start all of them with the same command, or give a longer --distributed_timeout")
-    prepare_cpu_devices(values.devices)
+    if values.devices is None:
+        prepare_cpu_devices(None)
+    else:  # no more than that, since every process must have as many as the others
+        jax.config.update("jax_num_cpu_devices", values.devices)
     if values.coordinator:
         _require_coordinator(values.coordinator, values.process_id, timeout)
     try:
@@ -219,7 +130,10 @@ def join(values: FlagValues, expect: Callable[[str, str], None]) -> Place:
         ) from None
     except RuntimeError as error:
         raise _not_joined(error, where) from None
-    start_devices(None, None)
+    numbers = Counter(device.process_index for device in start_devices(None, None))
+    if len(set(numbers.values())) > 1:
+        least = min(numbers.values())
+        raise InputError(f"--devices: processes have {least} to {max(numbers.values())} each; give --devices={least}")
     if values.num_processes not in (None, jax.process_count()):
         raise EnvironmentFailure(f"{where}: {jax.process_count()} processes joined of {values.num_processes}")
     expect(LOST_PEER, "nothing was saved")

@@ -119,7 +119,10 @@ def _analyse(checkpoint: str, config: EmbedConfig, context: Context) -> tuple[li
     except InputError as error:
         context.note(f"{error}; rows are named by number")
         tokens = None
-    matrices = context.together(lambda: read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor))
+    matrices = context.together(
+        lambda: read_matrices(checkpoint, roles=config.matrix, tensor=config.tensor),
+        lambda read: (np.ascontiguousarray(matrix.array).view(np.uint8).data for matrix in read),
+    )
     found = [Analysis.of(checkpoint, m, *_spectra(checkpoint, m, config, context), tokens) for m in matrices]
     if len(matrices) < 2:
         return found, []
@@ -176,6 +179,7 @@ COMMAND = Command(
     define_flags=define_flags,
     configure=configure,
     run=run,
+    on_hosts=True,
     required=("checkpoint",),
     inputs=lambda config: config.checkpoint,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import datetime
 from pathlib import Path
@@ -11,8 +12,8 @@ from absl.flags import FlagValues
 
 from superjax.cli import endings
 from superjax.cli.command import Command, Outcome
-from superjax.cli.distributed import Place
 from superjax.cli.interrupts import Interrupts
+from superjax.cli.place import Place
 from superjax.cli.session import Session
 from superjax.cli.tables import format_table
 from superjax.cli.terminal import Terminal
@@ -79,6 +80,7 @@ class Execution:
             InputError: the user must change something.
         """
         try:
+            self._place.together(self._settings, lambda text: [text.encode()])
             if self._place.decided(self._done_before):
                 return endings.DONE if self._folder is None else self._show_again(self._folder)
             self._known = self._session.known = self._known_folder()
@@ -97,6 +99,11 @@ class Execution:
         finally:
             if self._folder is not None:
                 self._folder.release()
+
+    def _settings(self) -> str:
+        """What all processes of the run must have been given alike."""
+        identity = self._manifest.identity()
+        return json.dumps([identity[name] for name in ("command", "config", "seed", "precision")], default=str)
 
     def _done_before(self) -> bool:
         """Whether the folder has this very run; if not, it is ours from now on."""

@@ -220,6 +220,7 @@ COMMAND = Command(
     define_flags=define_flags,
     configure=configure,
     run=run,
+    on_hosts=True,
     keeps_checkpoints=True,
     inputs=lambda config: [path for path in (config.verify, config.init) if path and path not in _NAMED_STARTS],
 )

@@ -42,6 +42,8 @@ def define_flags(command: Command[Any]) -> CommandFlags:
     _define_common(values, on_devices=command.on_devices)
     if command.keeps_checkpoints:
         _define_checkpoints(values)
+    if command.on_hosts:
+        distributed.define_flags(values)
     return CommandFlags(values, own, tuple(name for name in values if name not in own))
 
 
@@ -77,7 +79,6 @@ def _define_common(values: FlagValues, *, on_devices: bool) -> None:
         "cache, and nowhere with --compilation_cache=",
         flag_values=values,
     )  # fmt: skip
-    distributed.define_flags(values)
 
 
 def _define_checkpoints(values: FlagValues) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from absl.flags import FlagValues
 
 from superjax.cli import endings
-from superjax.cli.distributed import Place
 from superjax.cli.interrupts import Interrupts
+from superjax.cli.place import Place
 from superjax.cli.terminal import Terminal
 from superjax.runs import Manifest, OnProgress, RunFolder, show_progress
 from superjax.runs.results import CHECKPOINTS, PROGRESS
@@ -98,8 +98,8 @@ class Session:
             kept = endings.what_is_kept(self._manifest.argv, self.known, self.saved)
             self._place.expect(endings.LOST_PEER, kept)
 
-    def together(self, work: Callable[[], T]) -> T:
-        return self._place.together(work)
+    def together(self, work: Callable[[], T], content: Callable[[T], Iterable[bytes | memoryview]]) -> T:
+        return self._place.together(work, content)
 
     @contextmanager
     def checkpoints(self) -> Iterator[Checkpoints]:

@@ -126,5 +126,6 @@ COMMAND = Command(
     define_flags=define_flags,
     configure=configure,
     run=run,
+    on_hosts=True,
     keeps_checkpoints=True,
 )

@@ -118,6 +118,8 @@ def agreed_text(text: str) -> str:
 
     own = np.frombuffer(text.encode(), np.uint8)
     length = agreed(len(own))
+    if not length:
+        return ""
     padded = np.zeros(length, np.uint8)
     padded[: min(length, len(own))] = own[:length]
     return bytes(multihost_utils.process_allgather(padded)[0]).decode()

@@ -12,6 +12,8 @@ from typing import Any
 
 import psutil
 
+import superjax
+
 PATIENCE_S = 120
 """Seconds after which a process is taken to hang; a busy machine takes a fraction of them."""
 
@@ -31,7 +33,7 @@ class Processes:
 
     def start(
         self, *arguments: str, place: int = 0, of: int = 2, devices: int = 4, timeout: int = 60,
-        cluster: dict[str, str] | None = None,
+        cluster: dict[str, str] | None = None, cwd: Path | None = None,
     ) -> None:  # fmt: skip
         """Start one of them; who it is, it is told by flags, or by a cluster's variables."""
         flags = [f"--coordinator=127.0.0.1:{self.port}", f"--num_processes={of}", f"--process_id={place}"]
@@ -40,8 +42,9 @@ class Processes:
             subprocess.Popen(
                 [sys.executable, "-m", "superjax", *arguments, "--distributed", *flags, f"--devices={devices}",
                  f"--distributed_timeout={timeout}"],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1", **(cluster or {})},
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=cwd,
+                env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1",
+                     "PYTHONPATH": str(Path(superjax.__file__).parents[1]), **(cluster or {})},
             )
         )  # fmt: skip
 

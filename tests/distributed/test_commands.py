@@ -70,22 +70,38 @@ def test_embed(both, tmp_path):
     assert ours == theirs
 
 
-def test_what_one_process_cannot_read_ends_both(processes, tmp_path):
-    np.save(tmp_path / "rows.npy", np.eye(9, 3))
-    for place, name in enumerate(("rows", "absent")):
-        out = f"--out={tmp_path / 'run'}"
-        processes.start("embed", f"--checkpoint={tmp_path / name}.npy", out, place=place, devices=1)
-    first, other = processes.ends()
-    assert first == (2, "", "superjax: process 1 cannot go on; see what it says\n")
-    assert other[0] == 2
-    assert other[2].startswith(f"superjax: process 1: {tmp_path / 'absent.npy'}: ")
+@pytest.mark.parametrize("there", [False, True], ids=["absent", "another"])
+def test_what_one_process_cannot_read_or_reads_otherwise_ends_both(processes, tmp_path, there):
+    """One path, but a file of each process's own, as on hosts without a common disk."""
+    for place in range(2):
+        (home := tmp_path / str(place)).mkdir()
+        if place == 0 or there:
+            np.save(home / "rows.npy", np.eye(9, 3) + place)
+        path, out = "/proc/self/cwd/rows.npy", f"--out={tmp_path / 'run'}"
+        processes.start("embed", f"--checkpoint={path}", out, place=place, devices=1, cwd=home)
+    ends = processes.ends()
+    assert [code for code, _, _ in ends] == [2, 2], ends
+    if there:
+        complaint = "process 1 has other settings or files than process 0; give all the same\n"
+        assert [said for _, _, said in ends] == [f"superjax: {complaint}", f"superjax: process 1: {complaint}"]
+    else:
+        assert ends[0][2] == "superjax: process 1 cannot go on; see what it says\n"
+        assert ends[1][2].startswith("superjax: process 1: /proc/self/cwd/rows.npy: ")
     assert not (tmp_path / "run").exists()
+
+
+def test_processes_that_were_given_different_commands_end(processes, tmp_path):
+    for place in range(2):
+        processes.start("pack", "--k=300", "--d=8", f"--steps={5 + place}", place=place, devices=1)
+    ends = processes.ends()
+    assert [code for code, _, _ in ends] == [2, 2], ends
+    assert ends[0][2] == "superjax: process 1 has other settings or files than process 0; give all the same\n"
 
 
 def test_a_folder_that_the_first_process_refuses_ends_both(processes, tmp_path):
     (tmp_path / "mine.txt").write_text("not a run")
     processes.start_both("pack", "--k=3", "--d=3", f"--out={tmp_path}", devices=1)
     ends = processes.ends()
-    assert [code for code, _, _ in ends] == [2, 2]
+    assert [code for code, _, _ in ends] == [2, 2], ends
     assert ends[0][2] == f"superjax: {tmp_path}: holds files but no manifest.json; give another --out\n"
     assert ends[1][2] == ends[0][2].replace("superjax: ", "superjax: process 1: ")
