@@ -14,6 +14,7 @@ from superjax.cli import endings
 from superjax.cli.interrupts import Interrupts
 from superjax.cli.place import Place
 from superjax.cli.terminal import Terminal
+from superjax.core.errors import InputError
 from superjax.runs import Manifest, OnProgress, RunFolder, show_progress
 from superjax.runs.results import CHECKPOINTS, PROGRESS
 
@@ -112,6 +113,7 @@ class Session:
         if where == "none":
             yield Checkpoints(None, None, self._interrupts, self.begin, lambda place: None)
             return
+        self._place.together(lambda: _require_seen(Path(where).parent), lambda _: ())
         if not self.resume:
             remove(Path(where))
         # Of several processes none may go without the others: the end waits until all have saved.
@@ -160,3 +162,13 @@ class Session:
             _ = self.devices
         given = self._flags.compilation_cache
         return compilation_cache(default_cache() if given is None else given or None)
+
+
+def _require_seen(folder: Path) -> None:
+    """See that the run folder, which the first process has made, is on a disk of this host too.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is not on a disk that this process shares with process 0; give another --out")

@@ -90,6 +90,20 @@ def test_what_one_process_cannot_read_or_reads_otherwise_ends_both(processes, tm
     assert not (tmp_path / "run").exists()
 
 
+def test_a_disk_that_one_process_does_not_see_ends_both(processes, tmp_path):
+    for place in range(2):
+        (home := tmp_path / str(place)).mkdir()
+        processes.start(
+            "pack", "--k=300", "--d=8", "--steps=5", "--out=/proc/self/cwd/run", place=place, devices=1, cwd=home
+        )
+    ends = processes.ends()
+    assert [code for code, _, _ in ends] == [2, 2], ends
+    assert ends[0][2] == "superjax: process 1 cannot go on; see what it says\n"
+    complaint = "/proc/self/cwd/run: is not on a disk that this process shares with process 0; give another --out\n"
+    assert ends[1][2] == f"superjax: process 1: {complaint}"
+    assert not any((tmp_path / str(place) / "run").exists() for place in range(2))
+
+
 def test_processes_that_were_given_different_commands_end(processes, tmp_path):
     for place in range(2):
         processes.start("pack", "--k=300", "--d=8", f"--steps={5 + place}", place=place, devices=1)
