@@ -64,8 +64,6 @@ def define_flags(values: FlagValues) -> None:
 
 def configure(values: FlagValues) -> DemoConfig:
     """Flags -> configuration, the checkpoint found."""
-    if values.distributed:
-        raise InputError("--distributed: the demo is for one process; leave it out")
     if values.checkpoint is None:
         return DemoConfig(str(_packaged_checkpoint()), values.effort)
     path = Path(values.checkpoint).expanduser().absolute()
