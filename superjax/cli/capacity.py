@@ -94,9 +94,9 @@ def run(config: CapacityConfig, context: Context) -> Outcome:
         assert config.d is not None
         assert config.epsilon is not None
         found = capacity_bracket(config.d, config.epsilon)
-        return replace(_capacity_outcome(found), **(_drawn(found) if context.folder is not None else {}))
+        return _with_figure(_capacity_outcome(found), found.d, found.epsilon, context)
     if config.d is not None:
-        return _epsilon_outcome(epsilon_bracket(config.k, config.d))
+        return _with_figure(_epsilon_outcome(epsilon_bracket(config.k, config.d)), config.d, config.k, context)
     assert config.epsilon is not None
     return _dimension_outcome(dimension_bracket(config.k, config.epsilon))
 
@@ -318,12 +318,19 @@ def _ends(found: EpsilonBracket | DimensionBracket) -> dict[str, Any]:
     }
 
 
-def _drawn(found: Bracket) -> dict[str, Any]:
-    """The bracket over epsilon, as arrays and as a figure, where there is a folder to keep them."""
-    from superjax.figures.laws import bracket_curves, bracket_figure
+def _with_figure(outcome: Outcome, d: int, mark: float, context: Context) -> Outcome:
+    """The outcome with the bracket over epsilon, or over k, as arrays and as a figure, where a folder keeps them."""
+    if context.folder is None:
+        return outcome
+    from superjax.figures import bracket
 
-    curves = bracket_curves(found.d, mark=found.epsilon)
-    return {"arrays": curves, "figures": {"bracket": partial(bracket_figure, found.d, curves, mark=found.epsilon)}}
+    if isinstance(mark, int):
+        if d == 1:
+            return outcome
+        near = bracket.epsilon_curves(d, mark=mark)
+        return replace(outcome, arrays=near, figures={"epsilon": partial(bracket.epsilon_figure, d, near, mark=mark)})
+    fitting = bracket.bracket_curves(d, mark=mark)
+    return replace(outcome, arrays=fitting, figures={"bracket": partial(bracket.bracket_figure, d, fitting, mark=mark)})
 
 
 def format_count(log10_k: float, k: int | None = None) -> str:

@@ -111,9 +111,11 @@ def _scaled(steps: int, effort: float) -> int:
 
 def run(config: DemoConfig, context: Context) -> Outcome:
     """Every part in turn, those that are finished left alone; then the report."""
+    from superjax.embeddings import read_matrices
     from superjax.report import write_report
     from superjax.report.demo import headlines
 
+    read_matrices(config.checkpoint)  # what cannot be read is said before the work
     shared = tuple(_shared_flags(context))
     folder = context.begin()
     assert folder is not None

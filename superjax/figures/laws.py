@@ -1,94 +1,21 @@
-"""Figures of the capacity laws: the bracket over epsilon, fitted surfaces, residuals, and power laws."""
+"""Figures of fits: capacity laws as surfaces, curves and residuals, power laws, and losses with offsets."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure, plain_log, plain_text
+from superjax.figures.style import INK, PALETTE, house_style, new_figure, plain_log, plain_text
 from superjax.laws import (
     LawFit,
     OffsetFit,
     PowerFit,
-    largest_construction,
-    largest_count,
-    log10_capacity,
 )
-from superjax.laws.constructions import constructions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_LAWS = (
-    ("full", "full form"),
-    ("ratio", "ratio form"),
-    ("quantile", "quantile law"),
-    ("jl_random", "random draws (JL)"),
-)
-
-
-def bracket_curves(
-    d: int, *, mark: float | None = None, high: float = 0.11, points: int = 160
-) -> dict[str, np.ndarray]:
-    """log10 of how many directions fit in R^d, over epsilon.
-
-    Args:
-        d: dimension >= 2.
-        mark: an epsilon of interest; the range reaches at least a little beyond it.
-        high: largest epsilon.
-        points: how many epsilons, beside those at which a construction begins.
-
-    Returns:
-        ``[P]`` float64 each: `epsilon`, `built`, `impossible` (the least number that is proven impossible), and what
-        each law expects, never below d nor above what is possible.
-
-    Example:
-        >>> curves = bracket_curves(16, points=5)
-        >>> sorted(curves)[:3], bool(np.all(curves["built"] <= curves["impossible"]))
-        (['built', 'epsilon', 'full'], True)
-    """
-    high = min(max(high, 1.1 * (mark or 0.0)), 0.98)
-    begins = [found.coherence for found in constructions(d) if 0 < found.coherence < high]
-    epsilons = np.union1d(np.linspace(1 / (2 * d), high, points), begins)
-    most = np.array([largest_count(d, epsilon).log10_k for epsilon in epsilons])
-    expected = {
-        name: np.minimum(np.maximum(log10_capacity(d, epsilons, name), math.log10(d)), most) for name, _ in _LAWS
-    }
-    built = np.array([math.log10(largest_construction(d, epsilon).k) for epsilon in epsilons])
-    return {"epsilon": epsilons, "built": built, "impossible": most, **expected}
-
-
-@house_style()
-def bracket_figure(d: int, curves: Mapping[str, np.ndarray], *, mark: float | None = None) -> Figure:
-    """How many directions fit in R^d against epsilon: what is built, what each law expects, what is impossible.
-
-    Args:
-        d: dimension.
-        curves: of `bracket_curves`.
-        mark: an epsilon to mark.
-
-    Returns:
-        The figure, log10 k against epsilon.
-    """
-    epsilons, built, most = (curves[name] for name in ("epsilon", "built", "impossible"))
-    figure = new_figure(7.0, 4.6)
-    axes = figure.subplots()
-    axes.fill_between(epsilons, most, 2 * most[-1], color=FAINT, alpha=0.45, linewidth=0, label="impossible (proven)")
-    axes.fill_between(epsilons, 0, built, step="post", color=PALETTE[2], alpha=0.2, linewidth=0)
-    axes.plot(epsilons, built, drawstyle="steps-post", color=PALETTE[2], label="built (explicit constructions)")
-    for colour, (name, title) in zip((PALETTE[0], PALETTE[1], PALETTE[3], INK), _LAWS, strict=True):
-        axes.plot(epsilons, curves[name], color=colour, linestyle=":" if colour == INK else "--", label=title)
-    if mark is not None:
-        axes.axvline(mark, color=INK, linewidth=0.8)
-        axes.annotate(f" {mark:g}", (mark, 0.4), fontsize=8)
-    axes.set(xlim=(0, epsilons[-1]), ylim=(0, 1.02 * most[-1]))
-    axes.set(xlabel=r"accepted |cosine| $\epsilon$", ylabel=r"$\log_{10}$ directions")
-    axes.set_title(f"How many directions fit in $R^{{{d}}}$")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
 
 
 @house_style()

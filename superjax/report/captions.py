@@ -110,6 +110,11 @@ _CAPTIONS = {
         "Loss less its group's offset, against width",
         "All groups on one line: the offset alone tells them apart.",
     ),
+    ("capacity", "epsilon"): Caption(
+        "Largest |cosine| of k directions against k: built, expected by the laws, random, impossible",
+        "Crosses, the published optima, lie between the bound and random directions; a construction below them is what "
+        "their optimiser did not find.",
+    ),
     ("capacity", "bracket"): Caption(
         "Number of directions against epsilon: what can be built, what the laws expect, what is impossible",
         "The gap between the curves. A law below the constructed line describes what optimisers find, not what fits.",

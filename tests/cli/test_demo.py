@@ -136,7 +136,16 @@ def test_without_the_package_it_names_the_command_that_brings_it(monkeypatch, tm
     assert err.count("\n") == 1
     assert main(["demo", "--checkpoint=nowhere"]) == 2
     assert "--checkpoint=nowhere: no such file" in capsys.readouterr().err
+    assert main(["demo", "--distributed", "--checkpoint=nowhere"]) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_checkpoint_is_found_before_anything_is_done(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    assert main(["demo", "--checkpoint=model.safetensors", "--out=d"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "d").exists()
 
 
 def test_effort_scales_the_steps_and_nothing_else(tmp_path):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from superjax.figures import laws as draw
 from superjax.figures import save
-from superjax.laws import fit_law, fit_offset, fit_power, largest_construction
+from superjax.laws import fit_law, fit_offset, fit_power
 
 
 @pytest.fixture(scope="module")
@@ -21,20 +19,6 @@ def fits():
 
 def labelled(figure):
     return all(axes.get_xlabel() for axes in figure.axes)
-
-
-def test_the_bracket_steps_where_a_construction_begins(tmp_path):
-    figure = draw.bracket_figure(256, draw.bracket_curves(256, mark=0.07, points=30), mark=0.07)
-    (axes,) = figure.axes
-    assert labelled(figure)
-    built = next(line for line in axes.lines if "built" in str(line.get_label()))
-    x, y = built.get_xdata(), built.get_ydata()
-    place = list(x).index(1 / 16)
-    assert y[place] == pytest.approx(math.log10(33_024))
-    assert y[place - 1] == pytest.approx(math.log10(largest_construction(256, x[place - 1]).k))
-    assert np.all(np.diff(y) >= 0)
-    assert sum("form" in str(line.get_label()) for line in axes.lines) == 2
-    assert save(figure, tmp_path, "bracket")[0].stat().st_size > 10_000
 
 
 def test_surfaces_hold_the_tables_points(fits, tmp_path):
