@@ -1,4 +1,4 @@
-"""The last digits of a small packing, in float64: sequential linear programs for maxima, quasi-Newton for energies."""
+"""The last digits of a small packing, in float64: linear programs for maxima, conjugate gradients for energies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from superjax.packing.measure import coherence, largest_cosine, riesz_energy
 from superjax.packing.objectives import Objective
 
-_TOLERANCE = 1e-13
 _MOST_PROGRAMS = 80
 
 
@@ -27,19 +26,20 @@ def value_of(objective: Objective, x: np.ndarray) -> float:
     return largest_cosine(x) if objective.signed else coherence(x)
 
 
-def polish(objective: Objective, x: np.ndarray) -> Polished:
+def polish(objective: Objective, x: np.ndarray, tolerance: float = 1e-13) -> Polished:
     """The local optimum next to `x`, to about 1e-14.
 
     Args:
         objective: what is minimised.
         x: [k, d] unit rows, k >= 2, d >= 2, k d up to a few thousand.
+        tolerance: of a maximum, > 0: a further program that promises less is not followed.
 
     Returns:
         The rows and their value, never worse than those of `x`.
 
     Source:
         Sequential linear programming on the active pairs in a trust region, as for minimax problems
-        (Madsen 1975); the programs are solved by HiGHS. Energies: L-BFGS (Liu and Nocedal 1989).
+        (Madsen 1975); the programs are solved by HiGHS. Energies: Polak and Ribiere 1969, in SciPy's form.
 
     Example:
         >>> found = polish(Objective(), np.array([[1.0, 0.0], [-0.4, 0.9], [-0.5, -0.8]]))
@@ -49,15 +49,15 @@ def polish(objective: Objective, x: np.ndarray) -> Polished:
     unit = np.asarray(x, np.float64) / np.linalg.norm(np.asarray(x, np.float64), axis=1, keepdims=True)
     if objective.name == "riesz":
         return _descend_energy(unit, objective)
-    return _descend_maximum(unit, objective)
+    return _descend_maximum(unit, objective, tolerance)
 
 
-def _descend_maximum(x: np.ndarray, objective: Objective) -> Polished:
+def _descend_maximum(x: np.ndarray, objective: Objective, tolerance: float) -> Polished:
     value = value_of(objective, x)
     radius = _first_radius(value)
     for _ in range(_MOST_PROGRAMS):
         move, promised = _linear_step(x, value, radius, objective.signed)
-        if move is None or value - promised < _TOLERANCE:
+        if move is None or value - promised < tolerance:
             break
         trial = x + move
         trial /= np.linalg.norm(trial, axis=1, keepdims=True)
@@ -69,7 +69,7 @@ def _descend_maximum(x: np.ndarray, objective: Objective) -> Polished:
             radius = min(radius, np.max(np.abs(move))) / 4
         elif gain > 0.75:
             radius *= 2
-        if radius < _TOLERANCE:
+        if radius < tolerance:
             break
     return Polished(x, value)
 
@@ -140,6 +140,7 @@ def _tangent_bases(x: np.ndarray) -> np.ndarray:
 
 
 def _descend_energy(x: np.ndarray, objective: Objective) -> Polished:
+    """Down to rounding. Not by SciPy's L-BFGS, which factors tiny matrices in threads: seconds on busy cores."""
     from scipy.optimize import minimize
 
     shape, s = x.shape, objective.riesz_s
@@ -154,10 +155,7 @@ def _descend_energy(x: np.ndarray, objective: Objective) -> Polished:
         return float(np.sum(square ** (-s / 2)) / 2), ((slope - np.sum(slope * unit, 1)[:, None] * unit) / norm).ravel()
 
     before = value_of(objective, x)
-    found = minimize(
-        energy_and_gradient, x.ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": 5000, "maxfun": 10000, "ftol": 0, "gtol": 1e-11, "maxcor": 30},
-    )  # fmt: skip
+    found = minimize(energy_and_gradient, x.ravel(), jac=True, method="CG", options={"maxiter": 5000, "gtol": 1e-10})
     polished = found.x.reshape(shape) / np.linalg.norm(found.x.reshape(shape), axis=1, keepdims=True)
     after = value_of(objective, polished)
     return Polished(polished, after) if after < before else Polished(x, before)

@@ -20,7 +20,10 @@ from superjax.packing.objectives import Objective
 from superjax.packing.polish import Polished, polish
 from superjax.packing.watch import Watch, saved_loop
 
-_SAME = 1e-9
+_COARSE = 1e-9
+"""How finely the best of a batch are polished; the best of all is polished to the end."""
+
+_SAME = 1e-8
 """Polished values closer than this are one basin."""
 
 _APART = 2e-5
@@ -110,7 +113,7 @@ def search(
         else:
             starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
         before = elite[0].value if elite else np.inf
-        found = _polish_best(objective, anneal(starts, hparams, watch=within), config.polished)
+        found = _polish_best(objective, anneal(starts, hparams, watch=within), config.polished, bound)
         elite = _distinct([*elite, *found])[: config.polished]
         quiet = 0 if elite[0].value < before - _SAME else quiet + 1
         done = (number + 1) * config.steps
@@ -120,7 +123,7 @@ def search(
         # Hosts of different make may polish to different last digits, and must end together.
         if processes.agreed(ended) if processes.shared(mesh.devices.flat) else ended:
             break
-    return Found(elite[0], done)
+    return Found(polish(objective, elite[0].x), done)
 
 
 def _elite_arrays(elite: list[Polished], k: int, d: int) -> dict[str, np.ndarray]:
@@ -216,9 +219,14 @@ def _fill_up(leaf: np.ndarray, multiple: int) -> np.ndarray:
     return np.concatenate([leaf, np.repeat(leaf[-1:], -len(leaf) % multiple, axis=0)])
 
 
-def _polish_best(objective: Objective, batch: Batch, number: int) -> list[Polished]:
-    """The best of a batch, polished, one of each basin; least first."""
-    return _distinct([polish(objective, batch.x[place]) for place in _spread(batch.value, number)])
+def _polish_best(objective: Objective, batch: Batch, number: int, bound: float) -> list[Polished]:
+    """The best of a batch, polished, one of each basin; least first. None after one that meets the bound."""
+    found: list[Polished] = []
+    for place in _spread(batch.value, number):
+        found.append(polish(objective, batch.x[place], _COARSE))
+        if found[-1].value <= bound + _SAME:
+            break
+    return _distinct(found)
 
 
 def _spread(values: np.ndarray, number: int) -> list[int]:
