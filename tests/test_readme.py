@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from superjax.cli.parsing import define_flags, parse
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(ROOT.glob("*.md"))
-WHOLE_COMMAND = re.compile(r"^(?:srun |exec )?(?:\./scripts/run\.sh|superjax) (?P<rest>[a-z].*)")
+WHOLE_COMMAND = re.compile(r"^(?:srun |exec |timeout -s INT \d+ )?(?:\./scripts/run\.sh|superjax) (?P<rest>[a-z].*)")
 
 
 def blocks(document, language):
@@ -77,6 +79,18 @@ def test_every_command_of_the_readme_runs_where_a_reader_would_be(minilm_folder,
         assert main(arguments) == 0, (line, capsys.readouterr().err)
     assert {path.name for path in (tmp_path / "runs").iterdir()} >= {"model", "toy", "packings", "report"}
     assert (tmp_path / "runs/report/report.html").stat().st_size > 10**5
+
+
+@pytest.mark.readme
+@pytest.mark.faults
+def test_the_run_that_the_readme_stops_ends_as_the_one_it_does_not(tmp_path):
+    (block,) = (text for text in blocks(ROOT / "README.md", "bash long") if "timeout" in text)
+    script = block.replace("./scripts/run.sh", f"{shlex.quote(sys.executable)} -m superjax")
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.stdout.endswith("the same, bit for bit\n"), done.stderr
+    assert "superjax: interrupted" in done.stderr
+    if "interrupted, saved at" in done.stderr:  # a slow machine has not come so far
+        assert "going on: " in done.stderr
 
 
 def test_the_two_scripts_come_first():
