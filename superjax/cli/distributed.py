@@ -21,6 +21,8 @@ from superjax.core.errors import EnvironmentFailure, InputError
 _LINGER_S = 5.0
 """How long a process that failed stays, so that others that fail alike can say so themselves."""
 
+_LAST_PORT = 2**16 - 1
+
 _STARTED = "--distributed: JAX has started devices in this process; run it before that, or from the shell"
 
 _AFTER_ALL_S = 5
@@ -66,7 +68,8 @@ def check(values: FlagValues) -> None:
         raise InputError(f"--{missing}: missing; --{named[0]} needs --coordinator, --num_processes and --process_id")
     if not named:
         return
-    if not re.fullmatch(r"\S+:\d{1,5}", values.coordinator):
+    address = re.fullmatch(r"\S+:(\d{1,5})", values.coordinator)
+    if address is None or int(address[1]) > _LAST_PORT:
         raise InputError(f"--coordinator={values.coordinator}: is no address; give HOST:PORT, such as 10.0.0.1:9876")
     if values.process_id >= values.num_processes:
         raise InputError(
@@ -160,8 +163,8 @@ def _require_coordinator(address: str, process: int, timeout: float) -> None:
             with socket.socket() as trial:
                 trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 trial.bind(("", int(port)))
-        except (OSError, OverflowError) as error:
-            cause = getattr(error, "strerror", None) or error
+        except OSError as error:
+            cause = error.strerror or error
             raise InputError(f"--coordinator={address}: cannot listen there ({cause}); give another port") from None
         return
     until = time.monotonic() + timeout
@@ -169,9 +172,9 @@ def _require_coordinator(address: str, process: int, timeout: float) -> None:
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=max(0.1, until - time.monotonic())).close()
             return
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             if time.monotonic() > until:
-                cause = getattr(error, "strerror", None) or error
+                cause = error.strerror or error
                 raise EnvironmentFailure(
                     f"--coordinator={address}: not reached within {timeout} s ({cause}); start process 0 there"
                 ) from None

@@ -63,6 +63,8 @@ def assert_lost_peer(code, complaint, folder):
 def test_the_first_process_dies(processes, under_way, undisturbed):
     """Its parent is killed with -9; the runtime aborts the other one, with a C++ stack that only the log has."""
     orphan = processes.worker(0)
+    parent = psutil.Process(processes.started[0].pid)
+    assert [any("jaxlib" in part.path for part in one.memory_maps()) for one in (parent, orphan)] == [False, True]
     processes.started[0].kill()
     psutil.wait_procs([orphan], timeout=PATIENCE_S)
     assert not orphan.is_running()

@@ -80,6 +80,7 @@ def test_under_slurm_nobody_need_be_told_who_it_is(processes, tmp_path):
         (["--distributed", "--coordinator=a:1"], r"--num_processes: missing; --coordinator needs"),
         (["--distributed", "--num_processes=2", "--process_id=0"], r"--coordinator: missing"),
         (["--distributed", "--coordinator=a", "--num_processes=2", "--process_id=0"], r"give HOST:PORT"),
+        (["--distributed", "--coordinator=a:65536", "--num_processes=2", "--process_id=0"], r"give HOST:PORT"),
         (["--distributed", "--coordinator=a:1", "--num_processes=2", "--process_id=2"], r"give 0 to 1"),
     ],
 )
