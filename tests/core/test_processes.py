@@ -72,7 +72,11 @@ def test_two_processes_agree_with_one_and_with_each_other(tmp_path):
         )
         for place in range(2)
     ]  # fmt: skip
-    output = [worker.communicate(timeout=240)[0] for worker in workers]
+    try:
+        output = [worker.communicate(timeout=240)[0] for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
     assert [worker.returncode for worker in workers] == [0, 0], output
     _, nearest = stream_pairs(x, Nearest(2), block=16)
     for place in range(2):
