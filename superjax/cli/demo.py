@@ -115,7 +115,7 @@ def run(config: DemoConfig, context: Context) -> Outcome:
     from superjax.report import write_report
     from superjax.report.demo import headlines
 
-    read_matrices(config.checkpoint)  # what cannot be read is said before the work
+    read_matrices(config.checkpoint, roles=("input",))  # what cannot be read is said before the work
     shared = tuple(_shared_flags(context))
     folder = context.begin()
     assert folder is not None

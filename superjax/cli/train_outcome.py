@@ -170,6 +170,7 @@ def _figures(
 ) -> dict[str, Callable[[], Figure]]:
     from superjax.figures import toy as draw
     from superjax.figures import toy_geometry as draw_geometry
+    from superjax.figures import toy_theory as draw_theory
 
     figures: dict[str, Callable[[], Figure]] = {}
     several = {name: len({c.settings[name] for c in curves}) > 1 for name in ("alpha", "decay", "density")}
@@ -182,6 +183,11 @@ def _figures(
     if several["decay"]:
         figures["represented"] = partial(draw.represented_map, curves)
     figures["geometry"] = partial(draw_geometry.norms_and_overlaps, result, geometries)
+    decays = {member.decay for member in result.members}
+    if max(decays) > 0:
+        figures["loss_against_theory"] = partial(draw_theory.loss_against_theory, result, geometries)
+    if min(decays) < 0 and len({member.m for member in result.members}) > 1:
+        figures["strongly_represented"] = partial(draw_theory.strongly_represented, result, geometries)
     if several["density"]:
         figures["loss_against_density"] = partial(draw.loss_against_density, curves)
         figures["dimensionality"] = partial(draw_geometry.dimensionalities, result, geometries)

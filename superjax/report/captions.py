@@ -57,6 +57,14 @@ _CAPTIONS = {
         "Test loss against activation density, a line for each m",
         "Straight lines: more active features raise the loss in proportion, and leave the exponent alone.",
     ),
+    ("train", "loss_against_theory"): Caption(
+        "Test loss under decay against the loss of exactly the features that a model does not represent",
+        "Points on the diagonal keep the most frequent features and ignore the rest; those above pay for overlaps.",
+    ),
+    ("train", "strongly_represented"): Caption(
+        "Share of features with a row longer than 1 under growth, against m",
+        "The dotted guide is an order of magnitude: measured shares pass it at small m and stay below 1 at large m.",
+    ),
     ("train", "dimensionality"): Caption(
         "Dimensions each feature has to itself against sparsity, beside those of simple polytopes",
         "Plateaus, at 1/2 above all: features that share a dimension in antipodal pairs.",
