@@ -22,6 +22,94 @@ from superjax.toy import Training, grid, train_ensemble
 TESTS = Path(__file__).parent
 
 HELD_BY = {
+    1: [
+        "embeddings/test_checkpoint_torch.py::test_problem_01_nothing_runs_whatever_its_name",
+        "embeddings/test_checkpoint_torch.py::test_the_hostile_file_is_real",
+        "embeddings/test_checkpoint_torch.py::test_problem_01_torch_below_the_floor_is_refused",
+    ],
+    2: [
+        "embeddings/test_checkpoint.py::test_problem_02_prefixes_give_the_same_matrix",
+        "embeddings/test_checkpoint.py::test_problem_02_collision_names_the_file_and_yields_to_tensor",
+    ],
+    3: [
+        "embeddings/test_checkpoint.py::test_problem_03_families_from_a_file",
+        "embeddings/test_checkpoint.py::test_problem_03_width_is_not_hidden_size",
+        "embeddings/test_checkpoint.py::test_problem_03_a_vocabulary_as_large_as_the_width_decides_nothing",
+        "embeddings/test_checkpoint.py::test_problem_03_none_found_lists_what_is_there",
+    ],
+    4: [
+        "embeddings/test_checkpoint.py::test_tied_absent_output",
+        "embeddings/test_checkpoint.py::test_problem_04_tied_absent_input",
+        "embeddings/test_checkpoint.py::test_problem_04_half_present",
+    ],
+    5: [
+        "embeddings/test_checkpoint.py::test_problem_05_says_tied_but_differs",
+        "embeddings/test_checkpoint.py::test_problem_05_says_untied_but_is_a_copy",
+        "embeddings/test_checkpoint.py::test_problem_05_nested_flag",
+    ],
+    6: [
+        "embeddings/test_checkpoint_dtypes.py::test_problem_06_dtypes",
+        "embeddings/test_checkpoint_dtypes.py::test_problem_06_every_16_bit_and_8_bit_pattern",
+        "embeddings/test_checkpoint_formats.py::test_problem_06_bfloat16_that_came_back_as_void",
+    ],
+    7: [
+        "embeddings/test_checkpoint_hostile.py::test_problem_07_truncated_safetensors",
+        "embeddings/test_checkpoint_hostile.py::test_problem_07_an_lfs_pointer_in_a_folder",
+        "embeddings/test_checkpoint_torch.py::test_problem_07_truncated_zip",
+    ],
+    8: [
+        "embeddings/test_checkpoint_formats.py::test_problem_08_only_the_needed_shards_are_needed",
+        "embeddings/test_checkpoint_formats.py::test_problem_08_stale_index",
+        "embeddings/test_checkpoint_formats.py::test_problem_08_stray_file_is_left_alone",
+    ],
+    9: [
+        "embeddings/test_checkpoint_formats.py::test_problem_09_index_may_not_leave_its_folder",
+        "embeddings/test_checkpoint_formats.py::test_problem_09_links_of_a_download_cache_load",
+    ],
+    10: [
+        "embeddings/test_checkpoint_formats.py::test_problem_10_four_gigabytes_of_sparse_safetensors",
+        "embeddings/test_checkpoint_formats.py::test_problem_10_pytorch_is_mapped",
+    ],
+    11: [
+        "embeddings/test_spectrum.py::test_padding_rows_show_as_duplicates_and_vocab_limit_drops_them",
+        "cli/test_embed.py::test_padding_rows_are_pointed_out_and_left_out_on_request",
+    ],
+    12: [
+        "embeddings/test_spectrum.py::test_zero_and_nonfinite_rows_are_left_out_and_counted",
+        "embeddings/test_spectrum.py::test_two_zero_rows_alone_make_no_pair",
+    ],
+    13: [
+        "core/test_pairwise.py::test_values_on_edges_and_outside_land_in_closed_end_bins",
+        "core/test_pairwise.py::test_counts_are_bitwise_repeatable_and_independent_of_tiles_and_devices",
+    ],
+    14: [
+        "core/test_accelerator.py::test_a_row_times_itself_is_one_to_float32",
+        "core/test_pairwise.py::test_the_gram_product_states_highest_precision_unless_told_otherwise",
+    ],
+    15: [
+        "core/test_pairwise.py::test_counts_pass_2_to_24_and_2_to_31_exactly",
+    ],
+    16: [
+        "core/test_pairwise.py::test_each_platforms_counting_gives_the_same_counts",
+        "core/test_pairwise.py::test_counts_are_bitwise_repeatable_and_independent_of_tiles_and_devices",
+    ],
+    17: [
+        "embeddings/test_spectrum.py::test_the_spread_survives_a_mean_ten_million_times_larger",
+    ],
+    18: [
+        "cli/test_embed.py::test_all_pairs_of_200_000_rows_stay_under_one_and_a_half_gigabytes",
+        "core/test_pairwise.py::test_every_pair_is_met_exactly_once",
+        "core/test_pairwise.py::test_nothing_larger_than_the_rows_or_a_tile_exists",
+    ],
+    19: [
+        "embeddings/test_checkpoint.py::test_problem_19_unembedding_of_transformer_lens_is_turned",
+        "embeddings/test_checkpoint.py::test_problem_19_orientation_by_vocabulary",
+        "embeddings/test_spectrum.py::test_centring_removes_the_common_direction_and_is_labelled",
+    ],
+    20: [
+        "embeddings/test_checkpoint.py::test_no_configuration_leaves_the_tie_open",
+        "embeddings/test_checkpoint.py::test_configuration_beside_a_single_file",
+    ],
     21: ["test_real_problems.py::test_21_sizes_in_one_call_are_the_runs_of_three"],
     22: [
         "toy/test_ensemble.py::test_starts_and_data_are_bitwise_the_same_at_any_width",
@@ -95,7 +183,7 @@ HELD_BY = {
         "test_imports.py::test_the_whole_library_defines_no_flag",
     ],
 }
-"""Those that concern ensembles, packing, the command line and storage; 1 to 20 are named where checkpoints are read."""
+"""Numbers as in the list of public reports that the tests were written from."""
 
 
 @pytest.mark.parametrize("number", HELD_BY)
