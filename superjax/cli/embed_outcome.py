@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superjax.cli.capacity import format_count
+from superjax.cli.capacity_outcome import format_count
 from superjax.cli.command import Outcome
 from superjax.cli.tables import Column
 from superjax.embeddings import EmbeddingMatrix, Spectrum, Verdict, judge, readable

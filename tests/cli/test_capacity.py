@@ -11,7 +11,7 @@ import pytest
 
 from superjax.cli import main
 from superjax.cli.app import COMMANDS
-from superjax.cli.capacity import format_count, outward
+from superjax.cli.capacity_outcome import format_count, outward
 from superjax.laws import LAWS, capacity_bracket, dimension_bracket
 
 

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from superjax import laws
-from superjax.cli.capacity import outward
+from superjax.cli.capacity_outcome import outward
 from superjax.laws.checks import attained
 from superjax.laws.constructions import best_construction, largest_construction
 from superjax.report.planner import D_RANGE, EPSILON_RANGE
