@@ -37,13 +37,15 @@ class Checkpoints:
     ) -> None:
         self.folder = folder
         self._store, self._interrupts, self._begin, self._report = store, interrupts, begin, report
-        self._reported: str | None = None
+        self._committed: str | None = None
+        self._saved: str | None = None
         self._last: tuple[Arrays, str] | None = None
 
     @property
     def saved(self) -> str | None:
-        """Where the work stood at the newest checkpoint on the disk, in words."""
-        return None if self._store is None else self._store.committed
+        """What is on the disk by now, in words: where the newest state stands, or what has been done since."""
+        self._notice()
+        return self._saved
 
     def newest(self) -> Saved | None:
         """The newest whole checkpoint that an earlier process left."""
@@ -67,7 +69,7 @@ class Checkpoints:
             self._store.save(arrays, item)
             if ending:
                 self._store.wait()
-        self._tell()
+        self._notice()
         if ending:
             raise KeyboardInterrupt
         if int(arrays["step"]) == int(arrays["steps"]):  # nothing overwrites these arrays any more
@@ -75,9 +77,15 @@ class Checkpoints:
             if processes.alone():
                 self._interrupts.settle()
 
-    def done(self) -> None:
-        """The work that was offered last is done, and kept otherwise."""
-        self._last = None
+    def done(self, what: str) -> None:
+        """The work that was offered last is done, and kept otherwise.
+
+        Args:
+            what: all that is done by now, in words.
+        """
+        self._last, self._saved = None, what
+        if self._store is not None:  # a state of that work which gets to the disk only now is no news
+            self._committed = self._store.begun
 
     def save_last(self) -> None:
         """Save the end of a loop whose results are not yet kept otherwise."""
@@ -87,10 +95,12 @@ class Checkpoints:
             self._store.wait()
             self._last = None
 
-    def _tell(self) -> None:
-        if self.saved != self._reported and self.saved is not None:
-            self._reported = self.saved
-            self._report(self.saved)
+    def _notice(self) -> None:
+        """Report a state that is known to be on the disk since the last look."""
+        committed = None if self._store is None else self._store.committed
+        if committed != self._committed and committed is not None:
+            self._committed = self._saved = committed
+            self._report(committed)
 
 
 @contextmanager

@@ -90,7 +90,7 @@ class Records:
         if self._config.save_vectors and cell.vectors is not None:
             _write_vectors(folder.path / "vectors" / f"{cell.name}.npy", cell.vectors)
         _write(self._kept.folder / f"{cell.name}.npz", cell)
-        self._kept.done()
+        self._kept.done(f"{len(self._done)} of {len(self._config.cells)} cells")
         folder.write_table([self._done[one].row for one in self._config.cells if one in self._done])
         self._context.report(done=len(self._done), cells=len(self._config.cells), saved=None)
 

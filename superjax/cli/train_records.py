@@ -61,7 +61,7 @@ class Records:
             return
         number = len(list(self._folder.glob("members-*.npz")))
         _write(self._folder / f"members-{number:05d}.npz", trained)
-        self._kept.done()
+        self._kept.done(f"{len(self._trained)} of {len(self._members)} members")
         rows = [
             member_row(self._members[place], self._training, one, self._geometry(place))
             for place, one in sorted(self._trained.items())

@@ -78,6 +78,11 @@ class Store:
         self.committed: str | None = None
         """Where the work stood at the newest checkpoint known to be complete, in words."""
 
+    @property
+    def begun(self) -> str | None:
+        """Where it stood at the newest one, complete or still being written."""
+        return self._writing or self.committed
+
     def __enter__(self) -> Store:
         return self
 

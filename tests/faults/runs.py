@@ -17,6 +17,9 @@ import numpy as np
 PATIENCE_S = 240.0
 """A loaded machine is slow; only a run that hangs takes this long."""
 
+ALL = 10**9
+"""More items than any run has."""
+
 TRAIN = ("train", "--n=40", "--m=3,5", "--decay=-1,1", "--seeds=2", "--steps=8000", "--batch=128", "--chunk=3")
 PACK = ("pack", "--k=12,170", "--d=5", "--steps=1500", "--restarts=3", "--save_vectors")
 ALWAYS = ("--checkpoint_every=0", "--devices=2")
@@ -57,9 +60,9 @@ class Run:
         return True
 
     def wait_for_report(self):
-        """Wait until this process has reported something saved that was not before."""
+        """Wait until this process has reported a state saved that was not before."""
         before = reported(self.folder)
-        return self.wait_for(lambda: reported(self.folder) > before)
+        return self.wait_for(lambda: reported(self.folder) > before and reported(self.folder)[1] > 0)
 
     def send(self, number):
         """Send a signal; the exit code, and what stood on stderr."""
@@ -99,8 +102,14 @@ def reported(folder):
     try:
         progress = json.loads((Path(folder) / "progress.json").read_text())
     except FileNotFoundError:
-        return 0, 0
+        return (ALL, 0) if finished(folder) else (0, 0)
     return progress.get("done", 0), step_in(progress.get("saved") or "")
+
+
+def finished(folder):
+    """Whether the manifest says so."""
+    manifest = Path(folder) / "manifest.json"
+    return manifest.exists() and json.loads(manifest.read_text())["status"] == "finished"
 
 
 def gone_on(said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shlex
@@ -49,21 +50,32 @@ def test_41_killed_while_working_and_while_saving_it_ends_with_the_same_bits(ref
 def test_sigterm_and_sigint_save_and_the_command_they_print_goes_on(reference, tmp_path):
     arguments, expected = reference
     folder = tmp_path / "a run"
-    for number, again in ((signal.SIGTERM, arguments), (signal.SIGINT, None)):
-        with Run(again or arguments, folder) as run:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Run(arguments, folder) as run:
             assert run.wait_for_report()
             code, said = run.send(number)
         assert code == INTERRUPTED, said
-        printed = re.search(
-            r"superjax: interrupted, saved at .*step (\d+) of \d+; continue with: superjax (.*)\n$", said
-        )
+        printed = re.search(r"superjax: interrupted, saved at (.*); continue with: superjax (.*)\n$", said)
         assert printed, said
-        assert int(printed[1]) == runs.reported(folder)[1] > 0
-    command = shlex.split(printed[2])
-    assert command == [*arguments, *runs.ALWAYS, f"--out={folder}"]
+        assert runs.step_in(printed[1]) == runs.reported(folder)[1]
+    assert shlex.split(printed[2]) == [*arguments, *runs.ALWAYS, f"--out={folder}"]
+    saved = runs.reported(folder)
+    if arguments is PACK:
+        truncate_newest(folder)
     said = runs.finish(arguments, folder)
-    assert runs.gone_on(said)[1] == int(printed[1])
+    if arguments is PACK:
+        assert re.search(r"note: .*state/\d+: the checkpoint is damaged \(.*\); the one before is used", said)
+        assert (0, 0) < runs.gone_on(said) < saved
+    else:
+        assert runs.gone_on(said) == saved
     runs.assert_same_results(folder, expected)
+
+
+def truncate_newest(folder):
+    """Take away half of the newest checkpoint's values."""
+    newest = max((path for path in (folder / "checkpoints/state").iterdir()), key=lambda path: int(path.name))
+    file = max(newest.rglob("*"), key=lambda path: path.stat().st_size)
+    os.truncate(file, file.stat().st_size // 2)
 
 
 @pytest.mark.slow
@@ -92,6 +104,6 @@ def test_a_dozen_kills_at_random_moments_lose_nothing_that_was_reported(referenc
         assert now >= last
         last = now
     said = runs.finish(arguments, folder)
-    if last > (0, 0):
+    if (0, 0) < last < (runs.ALL, 0):
         assert runs.gone_on(said) >= last
     runs.assert_same_results(folder, expected)
