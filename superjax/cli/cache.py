@@ -20,6 +20,9 @@ def default_cache() -> str | None:
     folder = home / "superjax" / f"compiled-{_processor()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for program in folder.glob("*-cache"):  # of a process that was killed: JAX would never replace it
+            if not program.stat().st_size:
+                program.unlink(missing_ok=True)
     except (OSError, RuntimeError):
         return None
     return str(folder) if os.access(folder, os.W_OK | os.X_OK) else None

@@ -89,6 +89,19 @@ def test_offers_are_taken_when_it_is_time(tmp_path):
         assert store.newest() is not None
 
 
+def test_so_many_steps_are_time_too(tmp_path):
+    with store_in(tmp_path, every_s=1e9, every_steps=4) as store:
+        due = []
+        for step in range(1, 11):
+            if store.due(step):
+                due.append(step)
+                store.save(state(step))
+                store.wait()
+        assert due == [4, 8]
+        assert not store.due(1)  # other work, from its start
+        assert store.due(5)
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize("damage", ["truncated", "changed"])
 def test_a_damaged_newest_checkpoint_is_said_and_the_one_before_used(tmp_path, damage):

@@ -1,0 +1,61 @@
+"""Compiled programs: where they are kept by default, and that a second process takes them from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from superjax.cli.cache import default_cache
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_it_is_a_folder_of_the_users_cache_for_this_kind_of_processor(tmp_path):
+    folder = default_cache()
+    assert folder.startswith(f"{tmp_path / 'cache' / 'superjax' / 'compiled-'}")
+    assert os.path.isdir(folder)
+    assert default_cache() == folder
+
+
+def test_what_a_killed_process_left_empty_is_swept():
+    folder = default_cache()
+    for name, content in (("jit_a-1-cache", b""), ("jit_b-2-cache", b"program")):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(content)
+    default_cache()
+    assert os.listdir(folder) == ["jit_b-2-cache"]
+
+
+@pytest.mark.parametrize("name", ["JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE"])
+def test_what_jax_is_told_itself_stands(name, monkeypatch, tmp_path):
+    monkeypatch.setenv(name, "false" if "ENABLE" in name else str(tmp_path))
+    assert default_cache() is None
+
+
+def test_a_place_that_cannot_be_made_is_done_without(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert default_cache() is None
+
+
+def test_26_a_second_process_compiles_less_and_says_nothing_of_it(tmp_path):
+    def run(number):
+        command = ["pack", "--k=170", "--d=4", "--steps=3", f"--out={tmp_path / str(number)}"]
+        done = subprocess.run([sys.executable, "-m", "superjax", *command], capture_output=True, text=True, timeout=300)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads((tmp_path / str(number) / "manifest.json").read_text())["compile_time_s"]
+
+    first = run(1)
+    kept = sorted(os.listdir(default_cache()))
+    assert any("_advance" in name for name in kept)
+    assert run(2) < first / 2
+    assert sorted(os.listdir(default_cache())) == kept  # nothing was compiled anew
