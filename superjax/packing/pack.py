@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from superjax.packing.polish import value_of
 from superjax.packing.rows import anneal_rows
 from superjax.packing.search import SearchConfig, anneal_batch, search
 from superjax.packing.starts import given_start, nudged, random_start
-from superjax.packing.watch import OnCheckpoint, OnValue, Watch
+from superjax.packing.watch import OnCheckpoint, OnValue, Watch, both
 
 SMALL = 600
 """Up to this k d a packing is searched for with many restarts and polished in float64."""
@@ -80,6 +80,7 @@ def pack(
     precision: Precision = "highest",
     hparams: AnnealHparams | None = None,
     on_value: OnValue | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
     on_checkpoint: OnCheckpoint | None = None,
     resume: Mapping[str, Any] | None = None,
 ) -> Packing:
@@ -104,6 +105,7 @@ def pack(
         precision: of the Gram products on the devices.
         hparams: the schedule of sharpness and rate for large packings.
         on_value: called with (steps done, steps, least value so far).
+        on_progress: called with (steps done, steps), as often.
         on_checkpoint: called once a second or so, with arrays by name from which the search can go on exactly; to be
             read before it returns, for instance by `np.savez(path, **arrays)`.
         resume: such arrays, of a call with the same arguments, on any devices.
@@ -142,7 +144,7 @@ def pack(
     exact = exact_packing(goal, k, d)
     if exact is not None:
         return _packing(goal, exact, steps=0, restarts=0)
-    watch = Watch(on_value, on_checkpoint, resume)
+    watch = Watch(both(on_value, on_progress), on_checkpoint, resume)
     job = _Job(goal, k, d, given, steps, restarts, seed, mesh, block, precision, hparams or AnnealHparams(), watch)
     return job.search() if k * d <= SMALL else job.anneal()
 

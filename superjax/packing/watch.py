@@ -21,6 +21,24 @@ OnCheckpoint = Callable[[Arrays], None]
 """Called with arrays by name from which it can go on exactly; to be read before it returns."""
 
 
+def both(on_value: OnValue | None, on_progress: Callable[[int, int], None] | None) -> OnValue | None:
+    """One `OnValue` that tells both; None where nobody is to be told.
+
+    Args:
+        on_value: told the value too.
+        on_progress: told the steps alone.
+    """
+    if on_progress is None:
+        return on_value
+
+    def tell(done: int, steps: int, value: float) -> None:
+        on_progress(done, steps)
+        if on_value is not None:
+            on_value(done, steps, value)
+
+    return tell
+
+
 @dataclass(frozen=True)
 class Watch:
     """The callbacks of `pack`, and the checkpoint to go on from.

@@ -72,9 +72,14 @@ def test_a_search_goes_on_in_a_later_round(number):
 
 def test_restarts_that_are_done_are_not_done_again():
     kept = stopped(large_with_restarts, lambda arrays: int(arrays["restart"]) == 2)
-    told = []
-    assert_same(large_with_restarts(resume=kept, on_value=lambda *seen: told.append(seen)), large_with_restarts())
+    told, heard = [], []
+    found = large_with_restarts(
+        resume=kept, on_value=lambda *seen: told.append(seen), on_progress=lambda *seen: heard.append(seen)
+    )
+    assert_same(found, large_with_restarts())
     assert told[0][0] > 12 * 2
+    assert heard == [seen[:2] for seen in told]
+    assert heard[-1] == (36, 36)
 
 
 @pytest.mark.parametrize("run", [large, together, searched])
