@@ -99,10 +99,12 @@ def test_another_process_dies_and_the_run_goes_on_alone(processes, under_way, un
 
 
 def test_one_process_is_told_to_stop(processes, tmp_path):
-    """SIGTERM reaches one parent only; both save the same step, and the packing goes on from it in one process."""
+    """SIGTERM reaches one parent and its worker, as a scheduler sends it; both processes save the same step, and the
+    packing goes on from it in one."""
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
     processes.start_both(*PACK, f"--out={stopped}", devices=1)
     wait_for(stopped / "progress.json")
+    processes.worker(1).terminate()
     processes.started[1].terminate()
     first, other = processes.ends()
     assert (first[0], other[0]) == (130, 130)
