@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ class Processes:
 
     def __init__(self) -> None:
         self.port = free_port()
+        self._notes = tempfile.TemporaryDirectory()
         self.started: list[subprocess.Popen] = []
 
     def start(
@@ -43,7 +45,7 @@ class Processes:
                 [sys.executable, "-m", "superjax", *arguments, "--distributed", *flags, f"--devices={devices}",
                  f"--distributed_timeout={timeout}"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=cwd,
-                env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1",
+                env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1", "TMPDIR": self._notes.name,
                      "PYTHONPATH": str(Path(superjax.__file__).parents[1]), **(cluster or {})},
             )
         )  # fmt: skip
@@ -67,6 +69,7 @@ class Processes:
                 child.kill()
             one.kill()
             one.communicate()
+        self._notes.cleanup()
 
 
 def wait_for(path: Path) -> None:
