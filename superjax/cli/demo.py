@@ -12,7 +12,9 @@ import jax
 from absl import flags
 from absl.flags import FlagValues
 
+from superjax.cli.cache import default_cache
 from superjax.cli.command import Command, Context, Outcome
+from superjax.cli.devices import setting
 from superjax.cli.parts import run_part
 from superjax.cli.prose import paragraphs
 from superjax.cli.tables import Column
@@ -147,6 +149,9 @@ def _shared_flags(context: Context) -> Iterator[str]:
         yield f"--precision={context.precision}"
     if len(context.devices) < jax.device_count():
         yield f"--devices={len(context.devices)}"
+    cache = setting("jax_compilation_cache_dir") or ""
+    if cache != (default_cache() or ""):
+        yield f"--compilation_cache={cache}"
 
 
 def _times(done: dict[str, RunFolder]) -> list[str]:

@@ -44,7 +44,7 @@ def finished(tmp_path_factory):
     home = tmp_path_factory.mktemp("demo")
     rows = np.random.default_rng(0).standard_normal((60, 8)).astype(np.float32)
     np.save(home / "rows.npy", rows)
-    argv = ["demo", "--checkpoint=rows.npy", "--out=d"]
+    argv = ["demo", "--checkpoint=rows.npy", "--seed=3", "--devices=2", "--compilation_cache=kept", "--out=d"]
     run_part = demo.run_part
 
     def stopped(part, folder):
@@ -65,6 +65,15 @@ def finished(tmp_path_factory):
 
 def contents(folder):
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_parts_take_seed_devices_and_cache_from_the_demo(finished):
+    home, _, _ = finished
+    manifests = {part: json.loads((home / "d" / part / "manifest.json").read_text()) for part in SMALL}
+    for part in ("train", "pack", "embed"):
+        assert (manifests[part]["seed"], manifests[part]["device_count"]) == (3, 2)
+        assert f"--compilation_cache={home / 'kept'}" in manifests[part]["argv"]
+    assert not any("--devices" in flag for part in ("fit", "capacity") for flag in manifests[part]["argv"])
 
 
 def summary(folder):
@@ -119,7 +128,7 @@ def test_a_finished_demo_is_left_alone_and_says_where_the_page_is(finished, monk
     home, _, _ = finished
     before = contents(home / "d")
     monkeypatch.chdir(home)
-    assert main(["demo", "--checkpoint=rows.npy", "--out=d"]) == 0
+    assert main(["demo", "--checkpoint=rows.npy", "--seed=3", "--out=d"]) == 0
     assert contents(home / "d") == before
     out = capsys.readouterr().out
     assert f"Open the page: {(home / 'd/report.html').as_uri()}" in out
