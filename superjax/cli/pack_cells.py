@@ -14,6 +14,7 @@ from superjax.packing import Packing, exact_packing, given_start, gram_histogram
 from superjax.packing.objectives import Objective
 from superjax.packing.orbits import require_group
 from superjax.packing.pack import SMALL
+from superjax.packing.search import SearchConfig
 from superjax.runs import device_memory, host_memory
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _BINS = 400
 _COUNTED_WORK = 2**42  # k^2 d up to which the histogram of all pairs takes a minute or two on the host
-_ROUNDS = 3  # of a small packing's search, at least: one, and two without gain
 _LARGEST_PICTURE = 400  # points in a 3-D picture
 
 
@@ -113,7 +113,9 @@ def cell_work(config: PackConfig, k: int, d: int) -> Work:
     if exact_packing(Objective(config.objective, config.riesz_s), k, d) is not None:
         return Work(0, 0.0)
     if k * d <= SMALL:
-        return _work((config.steps or 600) * (config.restarts or 512) * _ROUNDS, 3.0 * k**2 * d)
+        plain = SearchConfig()
+        rounds = 1 + plain.patience(k, d)
+        return _work(rounds * (config.steps or plain.steps) * (config.restarts or plain.restarts), 3.0 * k**2 * d)
     return _work((config.steps or 1500) * (config.restarts or 1), 3.0 * k**2 * d)
 
 

@@ -40,16 +40,20 @@ class SearchConfig:
     Attributes:
         restarts: packings annealed at once.
         steps: steps of each.
-        rounds: rounds of perturbed restarts without gain after which to stop.
+        rounds: rounds of perturbed restarts without gain after which to stop; None: more for larger packings.
         most_rounds: rounds at most.
         polished: packings of a batch that are polished.
     """
 
     restarts: int = 512
     steps: int = 600
-    rounds: int = 2
-    most_rounds: int = 8
+    rounds: int | None = None
+    most_rounds: int = 24
     polished: int = 6
+
+    def patience(self, k: int, d: int) -> int:
+        """Rounds without gain after which to stop: 27 lines in R^6 took six before they fell below the table."""
+        return 2 + k * d // 40 if self.rounds is None else self.rounds
 
 
 class Batch(NamedTuple):
@@ -99,7 +103,7 @@ def search(
         InputError: what to go on from is another packing's.
     """
     watch = watch or Watch()
-    rng = np.random.default_rng([seed, k, d])
+    rng, patience = np.random.default_rng([seed, k, d]), config.patience(k, d)
     anneal = partial(anneal_batch, objective, steps=config.steps, mesh=mesh, precision=precision)
     if watch.saved is None:
         first, quiet, elite = 0, 0, [] if given is None else [polish(objective, given)]
@@ -118,8 +122,8 @@ def search(
         quiet = 0 if elite[0].value < before - _SAME else quiet + 1
         done = (number + 1) * config.steps
         if watch.on_value is not None:
-            watch.on_value(done, done + (config.rounds - quiet) * config.steps, elite[0].value)
-        ended = quiet == config.rounds or elite[0].value <= bound + _SAME
+            watch.on_value(done, done + (patience - quiet) * config.steps, elite[0].value)
+        ended = quiet == patience or elite[0].value <= bound + _SAME
         # Hosts of different make may polish to different last digits, and must end together.
         if processes.agreed(ended) if processes.shared(mesh.devices.flat) else ended:
             break
