@@ -66,14 +66,14 @@ def codes() -> Iterator[Cell]:
 def thomson() -> Iterator[Cell]:
     """Thomson's problem for 2 to 32 points."""
     for k, energy in _tables()["thomson"]:
-        yield Cell("riesz", k, 3, energy)
+        yield Cell("riesz", int(k), 3, energy)
 
 
 def lines() -> Iterator[Cell]:
     """Best-known line packings of 5 to 30 lines in 3 to 8 dimensions."""
     for d, k, value in _tables()["lines"]:
         if 3 <= d <= 8 and d + 2 <= k <= 30 and (k, d) not in FRAMES:
-            yield Cell("coherence", k, d, value)
+            yield Cell("coherence", int(k), int(d), value)
 
 
 GROUPS = {"frames": frames, "codes": codes, "thomson": thomson, "lines": lines}

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _NAMED_STARTS = ("random", "construction")
 _OBJECTIVES = ("coherence", "spherical", "riesz")
-_NOTE_EVERY_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def run(config: PackConfig, context: Context) -> Outcome:
     with context.checkpoints() as kept, context.progress(f"{len(config.cells)} cells") as on_progress:
         records = Records(config, context, kept)
         for k, d in records.longest_first():
-            follow = _Following(config, context, k, d, records.progress_of(k, d, on_progress))
+            follow = _follow(config, k, d, records.progress_of(k, d, on_progress))
             records.add(_pack_cell(config, context, records, k, d, follow))
     return pack_outcome.outcome(config, records.cells)
 
@@ -181,23 +180,17 @@ def _pack_cell(
     return cell_of(found, time.monotonic() - started)
 
 
-class _Following:
-    """The `on_value` of one cell: moves the bar, and now and then says how far the cell is from what is proven."""
+def _follow(config: PackConfig, k: int, d: int, on_progress: OnProgress) -> Callable[[int, int, float], None]:
+    """The `on_value` of one cell: moves the bar, and says how far the cell is from what is proven."""
+    from superjax import packing
 
-    def __init__(self, config: PackConfig, context: Context, k: int, d: int, on_progress: OnProgress) -> None:
-        from superjax import packing
+    bound = packing.proven_bound(config.objective, k, d)
+    against = "" if bound is None else f", bound {bound.value:.6g}"
 
-        self._context, self._on_progress = context, on_progress
-        bound = packing.proven_bound(config.objective, k, d)
-        self._what = f"k={k} d={d}: {config.objective}"
-        self._against = "" if bound is None else f", bound {bound.value:.6g}"
-        self._said = time.monotonic()
+    def on_value(done: int, steps: int, value: float) -> None:
+        on_progress(done, steps, f"k={k} d={d} {config.objective} {value:.6g}{against}")
 
-    def __call__(self, done: int, steps: int, value: float) -> None:
-        self._on_progress(done, steps)
-        if time.monotonic() - self._said > _NOTE_EVERY_S:
-            self._said = time.monotonic()
-            self._context.note(f"{self._what} {value:.6g} after {done} of {steps} steps{self._against}")
+    return on_value
 
 
 COMMAND = Command(

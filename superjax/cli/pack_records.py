@@ -66,7 +66,11 @@ class Records:
         """
         before = sum(self._work(*cell) for cell in self._done)
         own, total = self._work(k, d), sum(self._work(*cell) for cell in self._config.cells)
-        return lambda done, steps: on_progress(int(1e6 * (before + own * done / steps) / total), 1_000_000)
+
+        def on_cell(done: int, steps: int, standing: str = "") -> None:
+            on_progress(int(1e6 * (before + own * done / steps) / total), 1_000_000, standing)
+
+        return on_cell
 
     def state_of(self, k: int, d: int) -> Mapping[str, Any] | None:
         """Where a cell was left; None where it was not begun."""

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Protocol, TextIO
 
-OnProgress = Callable[[int, int], None]
-"""What long library work calls: `on_progress(done, total)`, done counting up to total."""
+
+class OnProgress(Protocol):
+    """What long work calls, as often as it likes."""
+
+    def __call__(self, done: int, total: int, /, standing: str = "") -> None:
+        """Tell how far the work is.
+
+        Args:
+            done: counts up to `total`.
+            total: of it all.
+            standing: what has been reached, in words.
+        """
 
 
 @contextmanager
@@ -60,8 +70,9 @@ def _bar(label: str, stream: TextIO) -> Iterator[OnProgress]:
     with bar:
         task = bar.add_task(label, total=None, how_far="")
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, how_far=pace.how_far(done, total, time.monotonic()))
+        def on_progress(done: int, total: int, standing: str = "") -> None:
+            said = _and(pace.how_far(done, total, time.monotonic()), standing)
+            bar.update(task, completed=done, total=total, how_far=said)
 
         yield on_progress
 
@@ -69,10 +80,10 @@ def _bar(label: str, stream: TextIO) -> Iterator[OnProgress]:
 def _plain_lines(label: str, stream: TextIO, every_s: float) -> OnProgress:
     pace, last = _Pace(), time.monotonic()
 
-    def on_progress(done: int, total: int) -> None:
+    def on_progress(done: int, total: int, standing: str = "") -> None:
         nonlocal last
         now = time.monotonic()
-        said = pace.how_far(done, total, now)
+        said = _and(pace.how_far(done, total, now), standing)
         if now - last < every_s or not 0 < done < total:
             return
         last = now
@@ -80,6 +91,10 @@ def _plain_lines(label: str, stream: TextIO, every_s: float) -> OnProgress:
         stream.flush()
 
     return on_progress
+
+
+def _and(how_far: str, standing: str) -> str:
+    return "; ".join(part for part in (how_far, standing) if part)
 
 
 class _Pace:
