@@ -160,7 +160,7 @@ def _fit_lines(curves: Sequence[Curve]) -> list[str]:
         interval = f", seeds give {fit.interval[0]:.2f} to {fit.interval[1]:.2f}" if fit.seeds > 1 else ""
         lines.append(
             f"{settings['distribution']}, {varying}density={settings['density']:.3g}, decay={settings['decay']:+.3g}: "
-            f"loss ~ m^-{fit.exponent:.2f} (+-{fit.stderr:.2f}, R2 {fit.r2:.2f}{interval})"
+            f"loss ~ m^{-fit.exponent:.2f} (+-{fit.stderr:.2f}, R2 {fit.r2:.2f}{interval})"
         )
     return lines
 
