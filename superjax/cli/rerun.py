@@ -92,8 +92,12 @@ def run(config: RerunConfig, context: Context) -> Outcome:
     assert folder is not None
     into = folder.path.absolute() / "run"
     context.note(f"repeating superjax {shlex.join(config.argv)}")
-    with _working_folder(then.get("cwd"), context):
-        second, failures = run_part(config.argv, into)
+    try:
+        with _working_folder(then.get("cwd"), context):
+            second, failures = run_part(config.argv, into)
+    except InputError:
+        folder.take_back()
+        raise
     ground = ground_differences(then, second.read_manifest())
     apart = summary_differences(summary, second.read_json(SUMMARY))
     tolerance = config.tolerance if config.tolerance is not None else (TOLERANCE if ground else 0.0)

@@ -134,6 +134,12 @@ class RunFolder:
         self.write_json(MANIFEST, {**manifest, "status": "running"})
         self._begun = True
 
+    def take_back(self) -> None:
+        """Undo `begin` where nothing has been written since, so that `release` leaves no trace."""
+        if {path.name for path in self.path.iterdir()} <= {MANIFEST, WRITER}:
+            (self.path / MANIFEST).unlink(missing_ok=True)
+            self._begun = False
+
     def finish(self, manifest: Mapping[str, Any], *, status: str = "finished") -> None:
         """Put down the final manifest and unlock the folder."""
         self.write_json(MANIFEST, {**manifest, "status": status})

@@ -133,6 +133,25 @@ def test_a_damaged_folder_is_one_line(bracket, break_it, cause, capsys, tmp_path
     assert not (tmp_path / "here/a").exists()
 
 
+def test_paths_are_those_of_the_folder_the_run_was_started_in(tmp_path, monkeypatch, capsys):
+    for name in ("there", "here"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "there/t.csv").write_text("m,loss\n8,1\n16,.45\n32,.26\n")
+    monkeypatch.chdir(tmp_path / "there")
+    assert main(["fit", "--table=t.csv", "--law=power", f"--out={tmp_path / 'first'}"]) == 0
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["rerun", str(tmp_path / "first"), "--out=again"]) == 0
+    assert (tmp_path / "here/again/run/summary.json").exists()
+
+    (tmp_path / "there").rename(tmp_path / "gone")
+    capsys.readouterr()
+    assert main(["rerun", str(tmp_path / "first"), "--out=third"]) == 2
+    err = capsys.readouterr().err
+    assert "the folder the run was started in is gone" in err
+    assert "t.csv: No such file" in err
+    assert not (tmp_path / "here/third").exists()
+
+
 def test_one_run_is_asked_for(capsys):
     assert main(["rerun"]) == 2
     assert capsys.readouterr().err == "superjax: RUN: missing; give superjax rerun RUN\n"
