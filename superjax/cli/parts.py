@@ -10,6 +10,7 @@ from superjax.cli.endings import ENVIRONMENT, INTERNAL, INTERRUPTED, PARTIAL
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import EnvironmentFailure, InputError
 from superjax.runs import RunFolder
+from superjax.runs.results import ERROR
 
 _SWITCHES = {"resume", "noresume", "distributed", "nodistributed"}
 KEEPING = _SWITCHES | {
@@ -66,7 +67,7 @@ def run_part(argv: Sequence[str], folder: Path) -> tuple[RunFolder, tuple[str, .
     if code == ENVIRONMENT:
         raise EnvironmentFailure(said)
     if code == INTERNAL:
-        raise RuntimeError(said)
+        raise RuntimeError(f"superjax {name} failed, its traceback is in {folder / ERROR}")
     return RunFolder(folder), tuple(terminal.complaints) if code == PARTIAL else ()
 
 
