@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +47,9 @@ def entry() -> None:
     # process that has loaded JAX leaves to its children.
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1":
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    # What Orbax leaves unfinished when a disk refuses is told in our one line; asyncio tells it again as it is swept up.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", r"coroutine .* was never awaited", RuntimeWarning)
     worker = parent.this_worker()
     code = _run(tuple(sys.argv[1:]), worker)
     if worker is not None:
