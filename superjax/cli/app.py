@@ -47,7 +47,7 @@ def entry() -> None:
     # process that has loaded JAX leaves to its children.
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1":
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    # What Orbax leaves unfinished when a disk refuses is told in our one line; asyncio tells it again as it is swept up.
+    # What Orbax leaves unfinished when a disk refuses is told in our one line; asyncio tells it again at the sweep.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", r"coroutine .* was never awaited", RuntimeWarning)
     worker = parent.this_worker()

@@ -12,6 +12,7 @@ import pytest
 from superjax.cli import main
 from superjax.cli.endings import ENVIRONMENT, USAGE
 from tests.faults import runs
+from tests.faults.disks import small_disk
 from tests.faults.runs import TRAIN, Run
 
 pytestmark = pytest.mark.faults
@@ -20,13 +21,8 @@ pytestmark = pytest.mark.faults
 @pytest.fixture
 def disk(tmp_path):
     """A file system of 8 MB of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], capture_output=True, text=True)
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
+    with small_disk(tmp_path / "disk", "8m") as place:
+        yield place
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import warnings
 
 import jax
@@ -12,9 +13,10 @@ import optax
 import pytest
 
 from superjax.core.arrays import by_name, from_names
-from superjax.core.errors import EnvironmentFailure, InputError, InputWarning
+from superjax.core.errors import InputError, InputWarning
 from superjax.core.mesh import row_mesh, shard_rows
 from superjax.runs.store import Store
+from tests.faults.disks import small_disk
 
 RUN = {"command": "train", "seed": 0}
 
@@ -163,24 +165,35 @@ def test_40_an_optimisers_state_returns_into_its_own_tree_and_no_other(tmp_path)
         from_names({"bias": np.zeros(3)}, saved)
 
 
+FULL_DISK = """
+import sys
+from pathlib import Path
+import numpy as np
+from superjax.core.errors import EnvironmentFailure
+from superjax.runs.store import Store
+
+folder, run = Path(sys.argv[1]) / "state", {"seed": 0}
+noise = np.random.default_rng(0).normal(size=200_000)
+store = Store(folder, run)
+store.save({"x": noise[:1000]}, "small")
+store.wait()
+store.save({"x": noise}, "large")
+try:
+    store.close()
+except EnvironmentFailure as error:
+    print(error)
+print(store.committed, [path.name for path in folder.iterdir()])
+with Store(folder, run) as again:
+    print(np.array_equal(again.newest().arrays["x"], noise[:1000]))
+"""
+
+
 @pytest.mark.faults
 def test_a_full_disk_is_the_environments_failure_and_what_was_saved_stays(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
-    try:
-        noise = np.random.default_rng(0).normal(size=200_000)
-        store = Store(disk / "state", RUN)
-        store.save({"x": noise[:1000]}, "small")
-        store.wait()
-        store.save({"x": noise}, "large")
-        with pytest.raises(EnvironmentFailure, match=r"cannot be written \(No space left on device"):
-            store.close()
-        assert store.committed == "small"
-        assert [path.name for path in (disk / "state").iterdir()] == ["1"]
-        with Store(disk / "state", RUN) as again:
-            np.testing.assert_array_equal(again.newest().arrays["x"], noise[:1000])
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        done = subprocess.run(
+            [sys.executable, "-c", FULL_DISK, disk], capture_output=True, text=True, check=True, timeout=120
+        )
+    refused, kept, read = done.stdout.splitlines()
+    assert "cannot be written (No space left on device" in refused
+    assert (kept, read) == ("small ['1']", "True")
