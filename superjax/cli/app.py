@@ -79,7 +79,7 @@ def _run(arguments: tuple[str, ...], worker: parent.Worker | None) -> int:
     return _ended(lambda: _dispatch(arguments, terminal, worker), terminal)
 
 
-def _ended(work: Callable[[], int], terminal: Terminal) -> int:
+def _ended(work: Callable[[], int], terminal: Terminal, *, joined: bool = False) -> int:
     """The exit code of the work, however it ends."""
     try:
         with terminal.warnings_as_notes():
@@ -91,7 +91,7 @@ def _ended(work: Callable[[], int], terminal: Terminal) -> int:
         terminal.complain("interrupted")
         return INTERRUPTED
     except Exception as error:
-        cause = environment_cause(error)
+        cause = environment_cause(error, joined=joined)
         if cause is not None:
             return environment_failed(cause, (), None, None, terminal)
         return crashed(error, None, dict, terminal)
@@ -133,7 +133,7 @@ def _execute_joined(
     """Join the other processes, run, and end as the first process ends."""
     place = distributed.join(values, worker.notes.expect)
     own = terminal if place.first else terminal.of_process(place.process)
-    code = _ended(lambda: place.ended_as_the_first(execute(own, place)), own)
+    code = _ended(lambda: place.ended_as_the_first(execute(own, place)), own, joined=True)
     if code != ENVIRONMENT:  # a peer that was lost is not waited for
         distributed.leave()
     return code

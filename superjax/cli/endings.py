@@ -21,8 +21,10 @@ _MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENO
 
 LOST_PEER = "a peer died or was lost"
 
-_PEER_GONE = ("Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE")
-"""What the runtime says, in one way or another, when another process of the run has gone."""
+_PEER_GONE = (
+    "Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE", "barrier",
+)  # fmt: skip
+"""What the runtime or Orbax says, in one way or another, when another process of the run has gone."""
 
 
 def partial(failures: Sequence[str], terminal: Terminal) -> int:
@@ -86,11 +88,12 @@ def _continue_with(argv: Sequence[str], folder: RunFolder) -> str:
     return f"continue with: superjax {shlex.join(going_on)}"
 
 
-def environment_cause(error: BaseException) -> str | None:
+def environment_cause(error: BaseException, *, joined: bool = False) -> str | None:
     """The machine's part in an error, in one line; None when it is the program's own fault.
 
     Args:
         error: what ended the run.
+        joined: whether the run has joined other processes, so that one of them may be the cause.
 
     Example:
         >>> environment_cause(OSError(errno.ENOSPC, "No space left on device", "runs/x"))
@@ -98,7 +101,7 @@ def environment_cause(error: BaseException) -> str | None:
         >>> environment_cause(KeyError("x")) is None
         True
     """
-    if any(one is not None and _is_of_a_lost_peer(one) for one in (error, error.__cause__)):
+    if any(_is_of_a_lost_peer(one, joined) for one in _chain(error)):
         return LOST_PEER
     if isinstance(error, EnvironmentFailure):
         return str(error)
@@ -113,8 +116,18 @@ def environment_cause(error: BaseException) -> str | None:
     return None
 
 
-def _is_of_a_lost_peer(error: BaseException) -> bool:
-    return type(error).__name__ == "JaxRuntimeError" and any(words in str(error) for words in _PEER_GONE)
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and all that led to it, each once."""
+    found = [error]
+    for one in found:
+        causes = (one.__cause__, one.__context__)
+        found += [cause for cause in causes if cause is not None and all(cause is not other for other in found)]
+    return found
+
+
+def _is_of_a_lost_peer(error: BaseException, joined: bool) -> bool:
+    """Jax raises a ValueError at times, and Orbax wraps what it gets: among others, the words decide."""
+    return (joined or type(error).__name__ == "JaxRuntimeError") and any(words in str(error) for words in _PEER_GONE)
 
 
 def crashed(

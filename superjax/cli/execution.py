@@ -91,7 +91,7 @@ class Execution:
         except KeyboardInterrupt:
             return endings.interrupted(self._manifest.argv, self._known, self._session.saved, self._terminal)
         except Exception as error:
-            cause = endings.environment_cause(error)
+            cause = endings.environment_cause(error, joined=self._place.processes > 1)
             if cause is not None:
                 argv, saved = self._manifest.argv, self._session.saved
                 return endings.environment_failed(cause, argv, self._known, saved, self._terminal)
