@@ -6,19 +6,21 @@ import contextlib
 import fcntl
 import os
 import socket
+import uuid
+import warnings
 from pathlib import Path
 
-from superjax.core.errors import InputError
+from superjax.core.errors import InputError, InputWarning
 
 WRITER = ".writer"
-"""The file that names who writes here; only a lock says whether they still do."""
+"""The file that names who writes here; only its lock says whether they still do."""
 
 
 class Claim:
     """A folder that this process alone writes, until `release`.
 
-    The lock is the system's, on the folder itself: it ends with the process, however that ends. Some network disks have
-    no such lock.
+    The lock is the system's, on a file in the folder, since network disks lock no folders: it ends with the process,
+    however that ends. Where the disk has no such lock, an `InputWarning` says so.
 
     Args:
         folder: made if absent, with its parents.
@@ -27,7 +29,7 @@ class Claim:
     Raises:
         InputError: another process has it.
         FileExistsError: it is there, and should be fresh.
-        OSError: the disk refuses.
+        OSError: the disk refuses; what was made is gone again.
 
     Example:
         >>> import tempfile
@@ -44,19 +46,19 @@ class Claim:
         folder = folder.absolute()
         self._folder = folder
         self._made = [place for place in (folder, *folder.parents) if not place.exists()]
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(exist_ok=not fresh)
-        self._lock = os.open(folder, os.O_RDONLY)
+        self._lock: int | None = None
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._lock)
-            raise InputError(
-                f"{_shown(folder)}: another process is writing here{_writer(folder)}; give another --out"
-            ) from None
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=not fresh)
+            self._lock = _locked(folder)
+            os.truncate(self._lock, 0)
+            os.write(self._lock, f"process {os.getpid()} on {socket.gethostname()}\n{uuid.uuid4().hex}\n".encode())
+            os.fsync(self._lock)  # for processes on other hosts
+        except FileExistsError:  # another's
+            raise
         except OSError:
-            pass
-        (folder / WRITER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
+            self.release(keep=False)
+            raise
 
     def release(self, *, keep: bool) -> None:
         """Give the folder back.
@@ -64,19 +66,58 @@ class Claim:
         Args:
             keep: whether it stays even if nothing was written into it.
         """
-        with contextlib.suppress(OSError):
-            (self._folder / WRITER).unlink(missing_ok=True)
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                (self._folder / WRITER).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                os.close(self._lock)
         for place in () if keep else self._made:
             with contextlib.suppress(OSError):  # no longer empty
                 place.rmdir()
-        os.close(self._lock)
 
 
-def _writer(folder: Path) -> str:
+def writer(folder: Path) -> str | None:
+    """What the process that writes the folder put down: who it is, and a word that no other claim has.
+
+    Args:
+        folder: of a run.
+
+    Returns:
+        Two lines; None where nobody writes, as far as this host sees.
+    """
     try:
-        return f" ({(folder / WRITER).read_text()})"
-    except OSError:
-        return ""
+        return (folder / WRITER).read_text() or None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _locked(folder: Path) -> int:
+    """The descriptor of the folder's own file, open and locked.
+
+    Raises:
+        InputError: another process has the lock.
+        OSError: the disk refuses.
+    """
+    while True:
+        lock = os.open(folder / WRITER, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            named = writer(folder)
+            who = f" ({named.splitlines()[0]})" if named else ""
+            raise InputError(f"{_shown(folder)}: another process is writing here{who}; give another --out") from None
+        except OSError as error:
+            warnings.warn(
+                f"{_shown(folder)}: its disk has no locks ({error.strerror}); let no other process write there",
+                InputWarning,
+                stacklevel=2,
+            )
+            return lock
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), os.stat(folder / WRITER)):
+                return lock
+        os.close(lock)  # of a process that has just given the folder back, with this file
 
 
 def _shown(folder: Path) -> str:
