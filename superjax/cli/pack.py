@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from absl import flags
@@ -38,7 +38,7 @@ class PackConfig:
     save_vectors: bool = False
     verify: str | None = None
     orbits: bool = False
-    dry_run: bool = False
+    dry_run: bool = field(default=False, compare=False)  # writes no run
 
 
 def define_flags(values: FlagValues) -> None:
@@ -136,7 +136,6 @@ def _sizes(values: FlagValues, name: str) -> tuple[int, ...] | None:
 def run(config: PackConfig, context: Context) -> Outcome:
     """Pack cell by cell, taking up what an interrupted run has finished; or verify a file; or say what it takes."""
     from superjax.cli import pack_outcome
-    from superjax.cli.pack_cells import require_memory, require_start
     from superjax.cli.pack_records import Records
     from superjax.core import processes
 
@@ -146,15 +145,28 @@ def run(config: PackConfig, context: Context) -> Outcome:
         return pack_outcome.forecast(config, context.devices)
     if config.orbits and not processes.alone():
         raise InputError("--orbits: they are packed on one device; leave --distributed out")
-    for k, d in config.cells:
-        require_memory(k, d, context.devices, orbits=config.orbits)
-        require_start(config, k, d)
+    context.together(lambda: _given(config, context), lambda contents: contents)
     with context.checkpoints() as kept, context.progress(f"{len(config.cells)} cells") as on_progress:
         records = Records(config, context, kept)
         for k, d in records.longest_first():
             follow = _follow(config, k, d, records.progress_of(k, d, on_progress))
             records.add(_pack_cell(config, context, records, k, d, follow))
     return pack_outcome.outcome(config, records.cells)
+
+
+def _given(config: PackConfig, context: Context) -> list[bytes]:
+    """Check that every cell can be packed here; what a file gives to start from, the same in every process.
+
+    Raises:
+        InputError: a cell is too large, or the start of one cannot be had.
+    """
+    from superjax.cli.pack_cells import require_memory, require_start
+    from superjax.packing.starts import load_vectors
+
+    for k, d in config.cells:
+        require_memory(k, d, context.devices, orbits=config.orbits)
+        require_start(config, k, d)
+    return [] if config.init in _NAMED_STARTS else [load_vectors(config.init).tobytes()]
 
 
 def _pack_cell(
