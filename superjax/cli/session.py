@@ -106,6 +106,7 @@ class Session:
     def checkpoints(self) -> Iterator[Checkpoints]:
         from superjax.cli.checkpoints import Checkpoints, quiet_orbax
         from superjax.core import processes
+        from superjax.runs.claim import writer
         from superjax.runs.store import Store, remove
 
         own = None if self.folder is None else str((self.folder.path / CHECKPOINTS).absolute())
@@ -113,7 +114,9 @@ class Session:
         if where == "none":
             yield Checkpoints(None, None, self._interrupts, self.begin, lambda place: None)
             return
-        self._place.together(lambda: _require_seen(Path(where).parent), lambda _: ())
+        own_claim = None if self.folder is None else writer(self.folder.path)
+        claim = processes.agreed_text(own_claim or "none")
+        self._place.together(lambda: _require_seen(Path(where).parent, claim), lambda _: ())
         if not self.resume:
             remove(Path(where))
         # Of several processes none may go without the others: the end waits until all have saved.
@@ -123,6 +126,8 @@ class Session:
         options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
         with quiet_orbax(), Store(Path(where) / "state", run, **options) as store:
             self._checkpoints = Checkpoints(Path(where), store, self._interrupts, self.begin, self._report_saved)
+            if self.known is not None and endings.keeps(self._manifest.argv, self.known):
+                self._expect()
             try:
                 yield self._checkpoints
             except KeyboardInterrupt:
@@ -164,11 +169,17 @@ class Session:
         return compilation_cache(default_cache() if given is None else given or None)
 
 
-def _require_seen(folder: Path) -> None:
-    """See that the run folder, which the first process has made, is on a disk of this host too.
+def _require_seen(folder: Path, claim: str) -> None:
+    """See that the run folder is the one that the first process has claimed, not one of the same name.
+
+    Args:
+        folder: as this host sees it.
+        claim: what the first process reads there.
 
     Raises:
-        InputError: it is not.
+        InputError: it is another one, or none.
     """
-    if not folder.is_dir():
+    from superjax.runs.claim import writer
+
+    if (writer(folder) or "none") != claim:
         raise InputError(f"{folder}: is not on a disk that this process shares with process 0; give another --out")

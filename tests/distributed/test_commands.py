@@ -70,15 +70,21 @@ def test_embed(both, tmp_path):
     assert ours == theirs
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["absent", "another"])
-def test_what_one_process_cannot_read_or_reads_otherwise_ends_both(processes, tmp_path, there):
+EMBED, PACK = ("embed", "--checkpoint"), ("pack", "--k=9", "--d=3", "--steps=5", "--init")
+
+
+@pytest.mark.parametrize(
+    ("command", "there"), [(EMBED, False), (EMBED, True), (PACK, True)], ids=["absent", "another", "start"]
+)
+def test_what_one_process_cannot_read_or_reads_otherwise_ends_both(processes, tmp_path, command, there):
     """One path, but a file of each process's own, as on hosts without a common disk."""
     for place in range(2):
         (home := tmp_path / str(place)).mkdir()
         if place == 0 or there:
-            np.save(home / "rows.npy", np.eye(9, 3) + place)
+            np.save(home / "rows.npy", np.eye(9, 3) + 1 + place)
+        *arguments, file = command
         path, out = "/proc/self/cwd/rows.npy", f"--out={tmp_path / 'run'}"
-        processes.start("embed", f"--checkpoint={path}", out, place=place, devices=1, cwd=home)
+        processes.start(*arguments, f"{file}={path}", out, place=place, devices=1, cwd=home)
     ends = processes.ends()
     assert [code for code, _, _ in ends] == [2, 2], ends
     if there:
@@ -90,9 +96,14 @@ def test_what_one_process_cannot_read_or_reads_otherwise_ends_both(processes, tm
     assert not (tmp_path / "run").exists()
 
 
-def test_a_disk_that_one_process_does_not_see_ends_both(processes, tmp_path):
+@pytest.mark.parametrize("there", [False, True], ids=["absent", "another"])
+def test_a_disk_that_one_process_does_not_see_ends_both(processes, tmp_path, there):
+    """One path, but a disk of each host's own; one may have such a folder, and a process before left it there."""
     for place in range(2):
         (home := tmp_path / str(place)).mkdir()
+        if place == 1 and there:
+            (home / "run").mkdir()
+            (home / "run" / ".writer").write_text("process 1 on elsewhere")
         processes.start(
             "pack", "--k=300", "--d=8", "--steps=5", "--out=/proc/self/cwd/run", place=place, devices=1, cwd=home
         )
@@ -101,7 +112,7 @@ def test_a_disk_that_one_process_does_not_see_ends_both(processes, tmp_path):
     assert ends[0][2] == "superjax: process 1 cannot go on; see what it says\n"
     complaint = "/proc/self/cwd/run: is not on a disk that this process shares with process 0; give another --out\n"
     assert ends[1][2] == f"superjax: process 1: {complaint}"
-    assert not any((tmp_path / str(place) / "run").exists() for place in range(2))
+    assert [(tmp_path / str(place) / "run").exists() for place in range(2)] == [False, there]
 
 
 def test_processes_that_were_given_different_commands_end(processes, tmp_path):
