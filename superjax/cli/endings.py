@@ -11,7 +11,7 @@ from typing import Any
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import EnvironmentFailure, InputError
 from superjax.runs import RunFolder
-from superjax.runs.results import ERROR
+from superjax.runs.results import ERROR, MANIFEST
 
 DONE, INTERNAL, USAGE, PARTIAL, ENVIRONMENT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 REPORT_IT = "please report it together with the output of `superjax doctor`"
@@ -19,10 +19,13 @@ REPORT_IT = "please report it together with the output of `superjax doctor`"
 _MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE}
 
 
+_ANEW = {"--noresume", "-noresume"}
+
 LOST_PEER = "a peer died or was lost"
 
 _PEER_GONE = (
     "Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE", "barrier",
+    "Barrier",
 )  # fmt: skip
 """What the runtime or Orbax says, in one way or another, when another process of the run has gone."""
 
@@ -43,7 +46,7 @@ def interrupted(argv: Sequence[str], folder: RunFolder | None, saved: str | None
         saved: where the work stood when it was last saved.
         terminal: where to say so.
     """
-    if folder is not None and folder.begun:
+    if folder is not None and keeps(argv, folder):
         stands = f", saved at {saved}" if saved else ""
         terminal.complain(f"interrupted{stands}; {_continue_with(argv, folder)}")
     else:
@@ -63,9 +66,19 @@ def environment_failed(
         saved: where the work stood when it was last saved.
         terminal: where to say so.
     """
-    kept = what_is_kept(argv, folder, saved) if folder is not None and folder.begun else "nothing was saved"
+    kept = what_is_kept(argv, folder, saved) if folder is not None and keeps(argv, folder) else "nothing was saved"
     terminal.complain(f"{cause}; {kept}")
     return ENVIRONMENT
+
+
+def keeps(argv: Sequence[str], folder: RunFolder) -> bool:
+    """Whether the folder has something to go on from: this process's work, or an earlier one's that was taken up.
+
+    Args:
+        argv: the command line.
+        folder: the run folder.
+    """
+    return folder.begun or ((folder.path / MANIFEST).exists() and not _ANEW.intersection(argv))
 
 
 def what_is_kept(argv: Sequence[str], folder: RunFolder, saved: str | None) -> str:
@@ -83,8 +96,7 @@ def what_is_kept(argv: Sequence[str], folder: RunFolder, saved: str | None) -> s
 def _continue_with(argv: Sequence[str], folder: RunFolder) -> str:
     """The command line that goes on in the folder."""
     named = any(argument.lstrip("-").startswith("out=") or argument.lstrip("-") == "out" for argument in argv)
-    anew = {"--noresume", "-noresume"}
-    going_on = [*(one for one in argv if one not in anew), *([] if named else [f"--out={folder.path}"])]
+    going_on = [*(one for one in argv if one not in _ANEW), *([] if named else [f"--out={folder.path}"])]
     return f"continue with: superjax {shlex.join(going_on)}"
 
 

@@ -103,7 +103,8 @@ class Execution:
     def _settings(self) -> str:
         """What all processes of the run must have been given alike."""
         identity = self._manifest.identity()
-        return json.dumps([identity[name] for name in ("command", "config", "seed", "precision")], default=str)
+        alike = [identity[name] for name in ("command", "seed", "precision")]
+        return json.dumps([*alike, self._manifest.settings()], default=str)
 
     def _done_before(self) -> bool:
         """Whether the folder has this very run; if not, it is ours from now on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -22,8 +22,8 @@ class TrainConfig:
 
     preset: str | None
     sweep: Sweep
-    chunk: int | None
-    dry_run: bool
+    chunk: int | None = field(compare=False)  # changes no result
+    dry_run: bool = field(compare=False)
 
 
 _GRIDS = {

@@ -97,16 +97,26 @@ class Manifest:
     def identity(self) -> dict[str, Any]:
         """What makes two runs the same one: not the devices, which change no count and no starting value.
 
-        Inputs count by their absolute paths, sizes and times of change.
+        Nor settings that change no result, which are fields of the configuration with `compare=False`. Inputs count by
+        their absolute paths, sizes and times of change.
         """
-        absolute = {path: os.path.abspath(Path(path).expanduser()) for path in self.inputs}
+        absolute = self._absolute_inputs()
+        compared = {one.name for one in dataclasses.fields(self.config) if one.compare}
         return {
             "command": self.command,
-            "config": _renamed(dataclasses.asdict(self.config), absolute),
+            "config": {name: value for name, value in self.settings().items() if name in compared},
             "seed": self.seed,
             "precision": self.precision,
             **({"inputs": {path: _stamp(Path(path)) for path in absolute.values()}} if absolute else {}),
         }
+
+    def settings(self) -> dict[str, Any]:
+        """The whole configuration, its inputs by their absolute paths."""
+        settings: dict[str, Any] = _renamed(dataclasses.asdict(self.config), self._absolute_inputs())
+        return settings
+
+    def _absolute_inputs(self) -> dict[str, str]:
+        return {path: os.path.abspath(Path(path).expanduser()) for path in self.inputs}
 
     def entries(
         self, *, devices: Sequence[jax.Device] = (), compile_time_s: float = 0.0, **more: Any
@@ -126,6 +136,7 @@ class Manifest:
             "argv": self.argv,
             "cwd": Path.cwd(),
             **self.identity(),
+            "config": self.settings(),
             "versions": versions(),
             **(devices_in_words(devices) if devices else nowhere),
             "started": self.started.isoformat(timespec="seconds"),

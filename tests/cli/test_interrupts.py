@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 import signal
 
 import numpy as np
@@ -75,6 +77,31 @@ def test_a_changed_configuration_is_refused_by_the_field(tmp_path, strike, capsy
     capsys.readouterr()
     assert main([*TRAIN, "--seed=3", f"--out={tmp_path / 'run'}"]) == 2
     assert "holds a run with seed = 0, this one has 3" in capsys.readouterr().err
+
+
+def test_what_was_saved_before_is_spoken_of_when_the_next_attempt_ends_at_once(tmp_path, strike, monkeypatch, capsys):
+    strike(4)
+    assert main([*TRAIN, f"--out={tmp_path / 'run'}"]) == 130
+    saved = re.search("saved at ([^;]*);", capsys.readouterr().err)[1]
+    for ending, code in ((KeyboardInterrupt(), 130), (MemoryError(), 4)):
+
+        def end(*_, ending=ending, **__):
+            raise ending
+
+        monkeypatch.setattr("superjax.toy.train_ensemble", end)
+        assert main([*TRAIN, f"--out={tmp_path / 'run'}"]) == code
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert "nothing was saved" not in said
+        assert f"{saved}; continue with: superjax {' '.join(TRAIN)} --out=" in said
+
+
+def test_after_running_out_of_memory_a_smaller_chunk_goes_on(tmp_path, strike, capsys):
+    """What changes no result does not make another run of it."""
+    strike(4)
+    assert main([*TRAIN, "--devices=1", f"--out={tmp_path / 'run'}"]) == 130
+    assert main([*TRAIN, "--devices=1", "--chunk=1", f"--out={tmp_path / 'run'}"]) == 0
+    assert "going on: " in capsys.readouterr().err
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["config"]["chunk"] == 1
 
 
 def test_noresume_forgets_what_was_saved(tmp_path, strike, capsys):
