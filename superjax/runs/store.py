@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from superjax.core.arrays import Arrays
 from superjax.core.errors import EnvironmentFailure, InputError, InputWarning
 
 _TEMPORARY = "*.orbax-checkpoint-tmp*"
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR}  # what a file that is gone makes of reading: damage
 
 
 @dataclass(frozen=True)
@@ -173,34 +176,58 @@ class Store:
                     manager.close()
 
     def newest(self) -> Saved | None:
-        """The newest checkpoint that is whole; an `InputWarning` names those that are damaged, and removes them.
+        """The newest checkpoint that is whole; an `InputWarning` names those that are damaged, and sets them aside.
 
         Raises:
             InputError: it belongs to another run.
+            EnvironmentFailure: the disk or the memory refuses; then nothing is set aside.
         """
         if not processes.agreed(self.folder.is_dir()):
             return None
         self.wait()
-        for number in sorted(self._manager().all_steps(), reverse=True):
-            try:
-                found: Saved | None = self._read(number)
-            except InputError:
-                raise
-            except Exception as error:  # whatever a damaged file makes of Orbax
-                found, cause = None, _first_line(error)
+        with self._failures_named("read"):
+            numbers = sorted(self._manager().all_steps(), reverse=True)
+        for number in numbers:
+            with self._failures_named("read"):
+                self._manager()
+            found, cause = self._read_if_whole(number)
             if not processes.any_of_them(found is None):
                 assert found is not None
                 self.committed = found.place
                 return found
+            aside = self._set_aside(number)
             warnings.warn(
-                f"{self.folder / str(number)}: the checkpoint is damaged ({cause}); the one before is used",
+                f"{self.folder / str(number)}: the checkpoint is damaged ({cause}); the one before is used, and this "
+                f"one is now {aside.name}",
                 InputWarning,
                 stacklevel=2,
             )
-            manager, self._managed = self._managed, None
-            manager.close()
-            remove(self.folder / str(number))
         return None
+
+    def _read_if_whole(self, number: int) -> tuple[Saved | None, str]:
+        """A checkpoint, or None and what is wrong with it."""
+        try:
+            return self._read(number), "by what another process says"
+        except InputError:
+            raise
+        except Exception as error:  # whatever a damaged file makes of Orbax
+            if _of_environment(error):
+                where = self.folder / str(number)
+                raise EnvironmentFailure(f"{where}: the checkpoint cannot be read ({_disk_cause(error)})") from error
+            return None, _first_line(error)
+
+    def _set_aside(self, number: int) -> Path:
+        """Rename a checkpoint, once for all processes, to what Orbax does not take for one."""
+        manager, self._managed = self._managed, None
+        names = chain([f"{number}.damaged"], (f"{number}.damaged-{again}" for again in count(2)))
+        with self._failures_named("set aside"):
+            if manager is not None:
+                manager.close()
+            aside = next(path for name in names if not (path := self.folder / name).exists())
+            if processes.alone() or jax.process_index() == 0:
+                (self.folder / str(number)).rename(aside)
+        processes.agreed(0)
+        return aside
 
     def _read(self, number: int) -> Saved:
         import orbax.checkpoint as ocp
@@ -230,13 +257,15 @@ class Store:
         return self._managed
 
     @contextmanager
-    def _failures_named(self) -> Iterator[None]:
+    def _failures_named(self, refused: str = "written") -> Iterator[None]:
         try:
             yield
         except Exception as error:  # Orbax hands a full disk on as whatever its layers make of it
             for leftover in self.folder.glob(_TEMPORARY):
                 shutil.rmtree(leftover, ignore_errors=True)
-            raise EnvironmentFailure(f"{self.folder}: a checkpoint cannot be written ({_disk_cause(error)})") from error
+            raise EnvironmentFailure(
+                f"{self.folder}: a checkpoint cannot be {refused} ({_disk_cause(error)})"
+            ) from error
 
 
 def remove(folder: Path) -> None:
@@ -266,10 +295,27 @@ def _checksum(leaf: jax.Array | np.ndarray) -> int | None:
     return zlib.crc32(np.ascontiguousarray(leaf).view(np.uint8).reshape(-1).data) if np.size(leaf) else 0
 
 
-def _disk_cause(error: BaseException) -> str:
+def _of_environment(error: BaseException) -> bool:
+    """Whether reading failed for want of something other than the right bytes, and may succeed another time."""
+    chained = error.__cause__ or error.__context__
+    if chained is not None and _of_environment(chained):
+        return True
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        return True
+    code = getattr(error, "errno", None) or _code_in_words(error)
+    return code is not None and code not in _ABSENT
+
+
+def _code_in_words(error: BaseException) -> int | None:
+    """The system's number of an error, where TensorStore has put it into the message."""
     code = re.search(r"os_error_code='(\d+)'", str(error))
+    return None if code is None else int(code[1])
+
+
+def _disk_cause(error: BaseException) -> str:
+    code = _code_in_words(error)
     if code is not None:
-        return os.strerror(int(code[1]))
+        return os.strerror(code)
     return getattr(error, "strerror", None) or _first_line(error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import warnings
@@ -10,10 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import orbax.checkpoint as ocp
 import pytest
 
 from superjax.core.arrays import by_name, from_names
-from superjax.core.errors import InputError, InputWarning
+from superjax.core.errors import EnvironmentFailure, InputError, InputWarning
 from superjax.core.mesh import row_mesh, shard_rows
 from superjax.runs.store import Store
 from tests.faults.disks import small_disk
@@ -117,6 +119,74 @@ def test_a_damaged_newest_checkpoint_is_said_and_the_one_before_used(tmp_path, d
         store.save(state(4))
     with store_in(tmp_path) as store, warnings.catch_warnings():
         assert_state(store.newest(), 4)
+
+
+@pytest.mark.faults
+def test_a_damaged_checkpoint_is_set_aside_where_it_is_in_nobodys_way(tmp_path):
+    with store_in(tmp_path) as store:
+        store.save(state(1))
+    for aside in ("2.damaged", "2.damaged-2"):
+        with store_in(tmp_path) as store:
+            store.save(state(2))
+        damaged_files(tmp_path, 2, "changed")
+        with store_in(tmp_path) as store, pytest.warns(InputWarning, match=rf"this one is now {aside}$"):
+            assert_state(store.newest(), 1)
+        assert any(path.is_file() for path in (tmp_path / "state" / aside).rglob("*"))
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["1", "2.damaged", "2.damaged-2"]
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("no room"),
+        OSError(errno.EIO, "Input/output error"),
+        ValueError("RESOURCE_EXHAUSTED: Failed to open [os_error_code='24']"),
+    ],
+)
+def test_a_read_that_fails_for_the_moment_costs_no_checkpoint(tmp_path, monkeypatch, error):
+    with store_in(tmp_path) as store:
+        store.save(state(1))
+        store.save(state(2))
+
+    def refuse(*_, **__):
+        raise error
+
+    with store_in(tmp_path) as store, monkeypatch.context() as patched:
+        patched.setattr(ocp.CheckpointManager, "restore", refuse)
+        with pytest.raises(EnvironmentFailure, match=r"state/2: the checkpoint cannot be read \("):
+            store.newest()
+    with store_in(tmp_path) as store:
+        assert_state(store.newest(), 2)
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["1", "2"]
+
+
+NO_DESCRIPTORS = """
+import os, resource, sys
+from pathlib import Path
+from superjax.core.errors import EnvironmentFailure
+from superjax.runs.store import Store
+
+folder, run = Path(sys.argv[1]) / "state", {"command": "train", "seed": 0}
+store = Store(folder, run)
+store._manager()
+resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 2, 4096))
+try:
+    store.newest()
+except EnvironmentFailure as error:
+    print(error)
+"""
+
+
+@pytest.mark.faults
+def test_a_process_without_file_descriptors_ends_with_its_checkpoints_as_they_were(tmp_path):
+    with store_in(tmp_path) as store:
+        store.save(state(1))
+        store.save(state(2))
+    command = [sys.executable, "-c", NO_DESCRIPTORS, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert "cannot be read (Too many open files" in done.stdout
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["1", "2"]
 
 
 @pytest.mark.faults
