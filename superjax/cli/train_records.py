@@ -32,8 +32,10 @@ class Records:
         self._kept, self._folder = kept, kept.folder
         self._trained: dict[int, Trained] = {}
         self._geometries: dict[int, Geometry] = {}
-        for file in sorted(self._folder.glob("members-*.npz")) if self._folder is not None else ():
+        files = {} if self._folder is None else _numbered(self._folder)
+        for _, file in sorted(files.items()):
             self._trained.update(_read(file))
+        self._next_file = 1 + max(files, default=-1)
         self._trained = {place: one for place, one in self._trained.items() if one.failed_at < 0}
         saved = kept.newest()
         if saved is not None and set(np.unique(saved.arrays["places"])) <= {-1, *self._trained}:
@@ -59,8 +61,8 @@ class Records:
         folder = self._context.begin()
         if folder is None or self._folder is None:
             return
-        number = len(list(self._folder.glob("members-*.npz")))
-        _write(self._folder / f"members-{number:05d}.npz", trained)
+        _write(self._folder / f"members-{self._next_file:05d}.npz", trained)
+        self._next_file += 1
         self._kept.done(f"{len(self._trained)} of {len(self._members)} members")
         rows = [
             member_row(self._members[place], self._training, one, self._geometry(place))
@@ -73,6 +75,11 @@ class Records:
         if place not in self._geometries:
             self._geometries[place] = geometry(self._trained[place].params.W, self._members[place].probabilities)
         return self._geometries[place]
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    """The files of members by their numbers, which may have gaps where a damaged one was taken away."""
+    return {int(file.stem.removeprefix("members-")): file for file in folder.glob("members-*.npz")}
 
 
 def _write(file: Path, trained: Mapping[int, Trained]) -> None:

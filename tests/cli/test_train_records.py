@@ -1,0 +1,70 @@
+"""What a later process finds of members that are done: nothing overwritten, nothing reported that is not there."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from superjax.cli.checkpoints import Checkpoints
+from superjax.cli.interrupts import Interrupts
+from superjax.cli.train_records import Records
+from superjax.runs import RunFolder
+from superjax.toy import Params, Trained, Training, grid
+
+MEMBERS = grid(n=12, m=3, batch=16, seed=list(range(4)))
+
+
+class Context:
+    """What records need of the command line, with a real run folder."""
+
+    def __init__(self, folder):
+        self.folder, self.reports, self.notes = folder, [], []
+
+    def begin(self):
+        return self.folder
+
+    def report(self, **entries):
+        self.reports.append(entries)
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+@pytest.fixture
+def context(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin({})
+    yield Context(folder)
+    folder.release()
+
+
+def kept_in(context, store=None):
+    folder = context.folder.path / "checkpoints"
+    folder.mkdir(exist_ok=True)
+    return Checkpoints(folder, store, Interrupts(), context.begin, lambda place: context.report(saved=place))
+
+
+def records_in(context, **options):
+    return Records(MEMBERS, Training(steps=10), context, kept_in(context), **options)
+
+
+def done(place):
+    return {
+        place: Trained(Params(np.full((12, 3), place, np.float32), np.zeros(12, np.float32)), 1.0, 0.1, np.ones(1), -1)
+    }
+
+
+def rows_of(context):
+    with (context.folder.path / "table.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_file_that_was_taken_away_costs_no_other(context):
+    records = records_in(context)
+    for place in range(3):
+        records.add(done(place))
+    (context.folder.path / "checkpoints" / "members-00000.npz").unlink()
+    records_in(context).add(done(3))
+    assert set(records_in(context).unfinished.trained) == {1, 2, 3}
