@@ -65,7 +65,7 @@ def outcome(sweep: Sweep, result: EnsembleResult, geometries: Sequence[Geometry]
         summary=_summary(sweep, result, curves),
         arrays=to_arrays(result),
         figures=_figures(result, geometries, curves),
-        lines=_fit_lines(curves),
+        lines=[*_fit_lines(curves), *_untrained_lines(curves)],
         failures=failed,
     )
 
@@ -163,6 +163,20 @@ def _fit_lines(curves: Sequence[Curve]) -> list[str]:
             f"loss ~ m^{-fit.exponent:.2f} (+-{fit.stderr:.2f}, R2 {fit.r2:.2f}{interval})"
         )
     return lines
+
+
+def _untrained_lines(curves: Sequence[Curve]) -> list[str]:
+    """A sentence where members do worse than the model that represents nothing, whose exponents mean nothing."""
+    above = sum(int((curve.loss > curve.trivial).sum()) for curve in curves)
+    if not above:
+        return []
+    trivial = sorted({f"{curve.trivial:.3g}" for curve in curves}, key=float)
+    least = trivial[0] if len(trivial) == 1 else f"{trivial[0]} to {trivial[-1]}, by the data"
+    return [
+        f"{above} of {sum(curve.loss.size for curve in curves)} members lose more than a model that represents "
+        f"nothing ({least}): trained too little, or held there by growth, and their exponents say nothing; try more "
+        "--steps or a larger --batch"
+    ]
 
 
 def _figures(

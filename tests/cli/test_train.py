@@ -97,6 +97,19 @@ def test_what_is_printed(tmp_path, capsys):
     assert (tmp_path / "run" / "figures" / "gram.png").exists()
 
 
+def test_members_worse_than_nothing_represented_are_counted_in_a_sentence(tmp_path, capsys):
+    small = ("--n=20", "--m=2,4", "--decay=-1", "--batch=64")
+    assert train(*small, "--steps=2", f"--out={tmp_path / 'run'}") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    summary, rows = read(tmp_path / "run")
+    [curve] = summary["exponents"]
+    assert sum(float(row["loss"]) > curve["trivial_loss"] for row in rows) == 2
+    assert f"2 of 2 members lose more than a model that represents nothing ({curve['trivial_loss']:.3g})" in out
+    enough = ("--n=6", "--m=4", "--decay=0", "--batch=128", "--steps=400")
+    assert train(*enough, f"--out={tmp_path / 'longer'}") == 0
+    assert "represents nothing" not in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_member_that_diverges_is_listed(tmp_path, capsys):
     code = train(
         "--n=100", "--m=4", "--decay=-1", "--steps=30", "--batch=64", "--lr=0.01,1e12", f"--out={tmp_path / 'run'}"
