@@ -40,6 +40,7 @@ _READING = (
     f"quantile is fitted where k/d >= {QUANTILE_RATIO:g}. Rows named published hold the published constants, and their "
     "errors where k > d."
 )
+_NO_INTERVAL = "A law without a 95 % interval has too few dimensions to resample: the same rows would come every time."
 _FIT_COLUMNS = (
     Column("shown", "law"),
     Column("n"),
@@ -83,7 +84,8 @@ def capacity_laws(table: Table, config: FitConfig) -> Outcome:
         notes += _low_note(kind, k, d)
     if refused is not None and not fits:
         raise refused
-    lines = [*(_constants_line(kind, fit) for kind, fit in fits), *notes, _READING]
+    few = [_NO_INTERVAL] if any(not len(fit.bootstrap) for _, fit in fits) else []
+    lines = [*(_constants_line(kind, fit) for kind, fit in fits), *notes, *few, _READING]
     summary = {"table": table.path, "fits": [_fit_summary(kind, fit) for kind, fit in fits]}
     return Outcome(rows, _FIT_COLUMNS, summary, _fit_arrays(fits), _fit_figures(fits, config), paragraphs(lines))
 
@@ -238,7 +240,8 @@ def _constants_line(kind: str, fit: LawFit) -> str:
     parts = []
     for name, value in fit.constants.items():
         low, high = fit.interval(name)
-        parts.append(f"{name} {value:.5g} +- {fit.stderr[name]:.2g} (95 % {low:.4g} to {high:.4g})")
+        interval = f" (95 % {low:.4g} to {high:.4g})" if low <= high else ""
+        parts.append(f"{name} {value:.5g} +- {fit.stderr[name]:.2g}{interval}")
     return f"{fit.law}{', ' + kind if kind else ''}, k <= d {fit.low_k}: {'; '.join(parts)}"
 
 

@@ -21,6 +21,7 @@ _NEEDED = (
     "give rows with k > d of at least three different d and several k, or fit the ratio law",
 )
 _RANK_TOLERANCE = 1e-8  # smallest singular value of the Jacobian, its columns of length 1
+_DISTINCT = 5  # resamples from which percentiles say something
 _START = (1.0, 1.0, 1.0, 1.0)  # the full form starts as the ratio form
 
 
@@ -33,7 +34,8 @@ class LawFit:
         low_k: how rows with k <= d were treated.
         constants: fitted constants by name (C; C, a, b, c; or the quantile's factor s).
         covariance: ``[p, p]`` of the constants, residual variance times the inverse normal matrix.
-        bootstrap: ``[draws, p]`` constants refitted to resampled dimensions (all rows of a d together).
+        bootstrap: ``[draws, p]`` constants refitted to resampled dimensions (all rows of a d together); ``[0, p]`` where
+            fewer than five different resamples tell the constants, as three dimensions do for full.
         n: rows used.
         r2: 1 - residual / total sum of squares of epsilon.
         mape: mean absolute percentage error, in percent, over rows of positive coherence.
@@ -77,8 +79,10 @@ class LawFit:
         return _predict(self.law, np.array(list(self.constants.values())), rows)
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """The bootstrap percentile interval of a constant."""
+        """The bootstrap percentile interval of a constant; NaN where there are no resamples."""
         draws = self.bootstrap[:, list(self.constants).index(name)]
+        if not len(draws):
+            return float("nan"), float("nan")
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
         return float(low), float(high)
 
@@ -325,12 +329,15 @@ def _bootstrap(law: str, rows: _Rows, draws: int, seed: int) -> np.ndarray:
     if len(groups) == 1:
         groups = [np.array([row]) for row in range(len(rows.d))]
     found: list[np.ndarray] = []
+    distinct: set[tuple[int, ...]] = set()
     while len(found) < draws:
         chosen = rng.integers(len(groups), size=len(groups))
         sample = rows.take(np.concatenate([groups[group] for group in chosen]))
         if _informative(law, sample):  # all rows together are, so some draw is
             found.append(_minimise(law, sample))
-    return np.array(found).reshape(draws, len(_NAMES[law]))
+            distinct.add(tuple(sorted(chosen.tolist())))
+    kept = found if len(distinct) >= min(_DISTINCT, draws) else []
+    return np.array(kept).reshape(len(kept), len(_NAMES[law]))
 
 
 def _leave_one_d_out(law: str, rows: _Rows) -> float:

@@ -210,3 +210,18 @@ def test_cells_of_a_table_never_leave_the_figures_folder(tmp_path, capsys):
 
 def test_file_names_are_told_apart_without_regard_to_case():
     assert list(file_names(["A", "a", "a-2", "a/", "é"]).values()) == ["A", "a-2", "a-2-2", "a-3", "group"]
+
+
+def test_an_interval_that_no_resample_supports_is_left_out_and_said(tmp_path, capsys):
+    rows = [(k, d, (np.log(k / d) / d) ** 0.5 * (1 + 0.01 * np.sin(k + d))) for d in (32, 64) for k in (200, 400, 800)]
+    table = write(tmp_path / "two.csv", "k,d,coherence", rows)
+    out = tmp_path / "few"
+    assert main(["fit", f"--table={table}", "--law=ratio", "--draws=20", f"--out={out}"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "too few dimensions to resample" in text
+    assert "(95 %" not in text
+    summary, written = outputs(out)
+    assert summary["fits"][0]["intervals"]["C"] == [None, None]
+    assert written[0]["C_low"] == ""
+    assert main(["report", str(out), f"--out={tmp_path / 'page'}"]) == 0
+    assert "ratio law: C" in (tmp_path / "page/report.html").read_text()

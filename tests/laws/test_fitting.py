@@ -191,7 +191,7 @@ def test_rows_that_do_not_fix_the_constants_are_refused(k, d, coherence, law):
 
 def test_short_samples_of_the_full_law_are_drawn_again():
     law = lambda k, d: np.sqrt(0.6 * np.log(k**1.05 / d) ** 1.3 / d**0.98)  # noqa: E731
-    k, d, coherence = table_of(32, 64, 128, law=law)
+    k, d, coherence = table_of(32, 64, 96, 128, law=law)
     keep = (d != 128) | (k == 8000)
     fit = fit_law(k[keep], d[keep], coherence[keep], "full", draws=30)
     assert fit.bootstrap.shape == (30, 4)
@@ -213,3 +213,20 @@ def test_errors_of_given_constants_leave_out_k_up_to_d():
     assert found == expected
     with pytest.raises(InputError, match="no row has k > d"):
         percentage_errors(np.array([4.0]), np.array([4.0]), np.array([0.1]), "ratio", (1.2,))
+
+
+def test_dimensions_that_all_must_be_drawn_give_no_interval():
+    """Three dimensions tell the full law only together: each resample would be the table itself."""
+    k, d, rng = grid()
+    coherence = np.sqrt(np.log(k / d) / d) * (1 + 0.02 * rng.standard_normal(len(k)))
+    few = d <= 128
+    full = fit_law(k[few], d[few], coherence[few], "full", draws=20)
+    assert full.bootstrap.shape == (0, 4)
+    assert np.isnan(full.interval("C")).all()
+    assert full.stderr["C"] > 0
+    two = d <= 64
+    assert np.isnan(fit_law(k[two], d[two], coherence[two], "ratio", draws=50).interval("C")).all()
+    low, high = fit_law(k[few], d[few], coherence[few], "ratio", draws=50).interval("C")
+    assert low < high
+    low, high = fit_law(k, d, coherence, "full", draws=20).interval("C")
+    assert low < high

@@ -37,7 +37,8 @@ def _law_headlines(fit: Mapping[str, Any]) -> Iterator[Headline]:
     for constant, value in fit["constants"].items():
         low, high = fit["intervals"][constant]
         theirs = (shown(published[constant], ".6g"), CAPACITY_SOURCE) if constant in published else ("", "")
-        yield Headline(f"{name}: {constant}, {treated}", f"{value:.5g} (95 % {low:.4g} to {high:.4g})", *theirs)
+        interval = "" if low is None or high is None else f" (95 % {low:.4g} to {high:.4g})"
+        yield Headline(f"{name}: {constant}, {treated}", f"{value:.5g}{interval}", *theirs)
     # An error belongs to its rows: the published one stands beside ours on the published table alone.
     same_rows = published and fit["low_k"] != "exclude" and fit["n"] == _PUBLISHED_ROWS[kind]
     theirs = (f"{published['mape']:.4g} %", CAPACITY_SOURCE) if same_rows else ("", "")
