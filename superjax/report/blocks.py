@@ -119,13 +119,13 @@ def _aspect(figure: Figure) -> float:
     return width / height if height else 1.0
 
 
-def command_block(arguments: Sequence[str], where: str | None) -> Markup:
-    """A command line as a shell takes it, with room for a button that copies it, and the folder it was run in."""
+def command_block(arguments: Sequence[str], note: Markup | None) -> Markup:
+    """A command line as a shell takes it, with room for a button that copies it, and a note below."""
     words = (element("span", shlex.quote(argument), class_="argument") for argument in arguments)
     return element(
         "div",
         element("pre", element("code", join(*words, between=" ")), tabindex=0),
-        element("p", "run in ", element("code", where), class_="note") if where else None,
+        element("p", note, class_="note") if note else None,
         class_="command",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,10 +74,14 @@ class Run:
 
     @property
     def command_line(self) -> list[str]:
-        """The arguments that run it again, the program's name first; with its folder where it is not finished."""
-        arguments = ["superjax", *self.manifest["argv"]]
-        named = any(argument.lstrip("-").startswith("out=") for argument in arguments)
-        return arguments if named or self.status == "finished" else [*arguments, f"--out={self.path.absolute()}"]
+        """What was run, the program's name first, without the folder it went to; with it where it is to go on there."""
+        arguments = ["superjax", *_without_out(self.manifest["argv"])]
+        return arguments if self.status == "finished" else [*arguments, f"--out={self.path.absolute()}"]
+
+    @property
+    def rerun_line(self) -> list[str] | None:
+        """The arguments that run it again and compare; None where there is nothing to compare with."""
+        return ["superjax", "rerun", str(self.path.absolute())] if self.status == "finished" else None
 
     def rows(self) -> list[dict[str, str]]:
         """The table's rows; header -> cell.
@@ -93,6 +98,14 @@ class Run:
             if len(cells) != len(header):
                 raise damaged(self.path / TABLE, f"line {number} has {len(cells)} cells and the header {len(header)}")
         return [dict(zip(header, cells, strict=True)) for cells in body]
+
+
+def _without_out(arguments: Sequence[str]) -> list[str]:
+    """The arguments less `--out=FOLDER` or `--out FOLDER`: a finished folder would leave the command alone."""
+    kept = [argument for argument in arguments if not re.match(r"--?out=", argument)]
+    for place in [place for place, argument in enumerate(kept) if argument in ("--out", "-out")][::-1]:
+        del kept[place : place + 2]
+    return kept
 
 
 def damaged(path: Path, cause: str) -> InputError:

@@ -19,6 +19,8 @@ _WARNINGS = {
     "failed": "Failed: this run ended with an internal error; its traceback is in its error.txt.",
 }
 
+_CHECKOUT = join("from a checkout, ", element("code", "./scripts/run.sh"), " stands for ", element("code", "superjax"))
+
 _ENOUGH_ROWS = 4
 """Rows of a table from which a column of one value is only in the way."""
 
@@ -110,8 +112,7 @@ def run_section(part: Part) -> Markup:
         element("h2", heading, id=f"{part.anchor}-title"),
         element("p", warning, class_="warning") if warning else None,
         facts_block(_facts(run)),
-        element("h3", "The command that reproduces it"),
-        command_block(run.command_line, _text(run.manifest.get("cwd"))),
+        *_commands(run),
         *_figures(run),
         *_tables(part),
         folded("What it printed", element("pre", run.text, tabindex=0)) if run.text else None,
@@ -119,6 +120,24 @@ def run_section(part: Part) -> Markup:
         id=part.anchor,
         aria_labelledby=f"{part.anchor}-title",
     )
+
+
+def _commands(run: Run) -> list[Markup]:
+    """The line that repeats and compares a finished run, and the one that was run, or takes an unfinished one up."""
+    where = _text(run.manifest.get("cwd"))
+    if run.rerun_line is None:
+        return [element("h3", "The command that takes it up again"), command_block(run.command_line, _in_folder(where))]
+    checkout = join("compares the new numbers with these; ", _CHECKOUT)
+    return [
+        element("h3", "The command that reproduces it"),
+        command_block(run.rerun_line, checkout),
+        element("h3", "What was run"),
+        command_block(run.command_line, _in_folder(where)),
+    ]
+
+
+def _in_folder(where: str | None) -> Markup | None:
+    return None if where is None else join("in ", element("code", where), "; ", _CHECKOUT)
 
 
 def _figures(run: Run) -> list[Markup]:

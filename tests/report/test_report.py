@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import tomllib
 from html import unescape
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import superjax
+from superjax.cli import main
 from superjax.core.errors import InputError, InputWarning
 from superjax.report import build_report, read_runs, write_report
 from superjax.report.markup import element, join
@@ -51,12 +53,32 @@ def test_every_run_is_there_with_what_it_ran_on(run_folders):
         manifest = json.loads((folder / "manifest.json").read_text())
         assert f'href="#run-{list(run_folders).index(command) + 1}"' in page
         assert str(folder) in text
-        assert f"superjax {' '.join(manifest['argv'])}" in text
+        kept = [argument for argument in manifest["argv"] if not argument.startswith("--out=")]
+        assert f"superjax {' '.join(kept)}" in text
+        assert f"--out={folder}" not in text
+        assert f"superjax rerun {folder}" in text
         assert f"jax {manifest['versions']['jax']}" in text
         assert manifest["started"].replace("T", " ").replace("+00:00", " UTC") in text
         assert page.count("<figure") == sum(len(list((f / "figures").glob("*.svg"))) for f in run_folders.values())
     assert "highest" in text
     assert "8 × cpu (cpu)" in text
+
+
+def test_the_command_that_reproduces_a_run_does(run_folders, tmp_path, monkeypatch, capsys):
+    page = build_report([run_folders["capacity"]])
+    first = re.search(r'<div class="command">.*?<code>(.*?)</code>', page, re.DOTALL)
+    words = shlex.split(re.sub("<[^>]*>", "", first[1]))
+    assert words[:2] == ["superjax", "rerun"]
+    monkeypatch.chdir(tmp_path)
+    assert main(words[1:]) == 0
+    assert "every number is the same" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("out", [["--out=x"], ["--out", "x"], ["-out=x"], []])
+def test_the_folder_of_a_finished_run_is_no_part_of_what_was_run(copied, out):
+    folder = copied("capacity")
+    change(folder, "manifest.json", argv=["capacity", *out, "--d=8"])
+    assert read_runs([folder])[0].command_line == ["superjax", "capacity", "--d=8"]
 
 
 def test_published_numbers_stand_beside_ours(run_folders):
