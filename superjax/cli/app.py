@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import logging
 import os
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,10 +15,20 @@ from superjax._version import __version__
 from superjax.cli import distributed, parent
 from superjax.cli import help as help_text
 from superjax.cli.command import Command
-from superjax.cli.endings import DONE, ENVIRONMENT, INTERRUPTED, USAGE, crashed, environment_cause, environment_failed
+from superjax.cli.endings import (
+    DONE,
+    ENVIRONMENT,
+    INTERRUPTED,
+    USAGE,
+    crashed,
+    end_at_once,
+    environment_cause,
+    environment_failed,
+)
 from superjax.cli.execution import Execution
 from superjax.cli.parsing import parse
 from superjax.cli.place import Place
+from superjax.cli.quiet import quiet_orbax
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import InputError
 
@@ -47,13 +55,12 @@ def entry() -> None:
     # process that has loaded JAX leaves to its children.
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1":
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    # What Orbax leaves unfinished when a disk refuses is told in our one line; asyncio tells it again at the sweep.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
-    warnings.filterwarnings("ignore", r"coroutine .* was never awaited", RuntimeWarning)
     worker = parent.this_worker()
-    code = _run(tuple(sys.argv[1:]), worker)
-    if worker is not None:
-        worker.leave(code)
+    with quiet_orbax():
+        code = _run(tuple(sys.argv[1:]), worker)
+        # A worker's runtime would wait for peers that may be gone, Orbax's threads for saves that a disk has refused.
+        if worker is not None or code == ENVIRONMENT:
+            end_at_once(code)
     sys.exit(code)
 
 
@@ -71,7 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         superjax 0.1.0...
         0
     """
-    return _run(tuple(sys.argv[1:] if argv is None else argv), None)
+    with quiet_orbax():
+        return _run(tuple(sys.argv[1:] if argv is None else argv), None)
 
 
 def _run(arguments: tuple[str, ...], worker: parent.Worker | None) -> int:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from superjax.cli.interrupts import Interrupts
@@ -101,22 +97,3 @@ class Checkpoints:
         if committed != self._committed and committed is not None:
             self._committed = self._saved = committed
             self._report(committed)
-
-
-@contextmanager
-def quiet_orbax() -> Iterator[None]:
-    """Keep Orbax from printing the stacks of errors that it raises as well, and of threads that notice them late."""
-    logger, hook = logging.getLogger("absl"), sys.excepthook
-    level = logger.level
-
-    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if str(error) != "Event loop is closed":
-            hook(kind, error, trace)
-
-    logger.setLevel(logging.CRITICAL + 1)
-    sys.excepthook = show
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        sys.excepthook = hook

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import shlex
+import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import EnvironmentFailure, InputError
@@ -24,7 +27,8 @@ _ANEW = {"--noresume", "-noresume"}
 LOST_PEER = "a peer died or was lost"
 
 _PEER_GONE = (
-    "Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE", "barrier",
+    "Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE",
+    "barrier",
     "Barrier",
 )  # fmt: skip
 """What the runtime or Orbax says, in one way or another, when another process of the run has gone."""
@@ -172,3 +176,15 @@ def _keep_traceback(error: Exception, folder: RunFolder, entries: Callable[[], d
     except (EnvironmentFailure, InputError):
         return False
     return True
+
+
+def end_at_once(code: int) -> NoReturn:
+    """End the process without waiting for threads that wait for something else.
+
+    Args:
+        code: the exit code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)

@@ -16,10 +16,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 from absl import flags
 
@@ -157,13 +157,6 @@ class Worker:
     """
 
     notes: Notes
-
-    def leave(self, code: int) -> NoReturn:
-        """End at once: on its way out the runtime would wait for peers that may be gone."""
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError):
-                stream.flush()
-        os._exit(code)
 
 
 def this_worker() -> Worker | None:

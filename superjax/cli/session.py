@@ -104,7 +104,7 @@ class Session:
 
     @contextmanager
     def checkpoints(self) -> Iterator[Checkpoints]:
-        from superjax.cli.checkpoints import Checkpoints, quiet_orbax
+        from superjax.cli.checkpoints import Checkpoints
         from superjax.core import processes
         from superjax.runs.claim import writer
         from superjax.runs.store import Store, remove
@@ -124,7 +124,7 @@ class Session:
         run = self._manifest.identity()
         every_s, every_steps = self._flags.checkpoint_every, self._flags.checkpoint_steps
         options = {"every_s": every_s, "every_steps": every_steps, "keep": self._flags.keep_checkpoints}
-        with quiet_orbax(), Store(Path(where) / "state", run, **options) as store:
+        with Store(Path(where) / "state", run, **options) as store:
             self._checkpoints = Checkpoints(Path(where), store, self._interrupts, self.begin, self._report_saved)
             if self.known is not None and endings.keeps(self._manifest.argv, self.known):
                 self._expect()

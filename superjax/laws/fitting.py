@@ -34,7 +34,7 @@ class LawFit:
         low_k: how rows with k <= d were treated.
         constants: fitted constants by name (C; C, a, b, c; or the quantile's factor s).
         covariance: ``[p, p]`` of the constants, residual variance times the inverse normal matrix.
-        bootstrap: ``[draws, p]`` constants refitted to resampled dimensions (all rows of a d together); ``[0, p]`` where
+        bootstrap: ``[draws, p]`` constants refitted to resampled dimensions (all rows of a d together); none where
             fewer than five different resamples tell the constants, as three dimensions do for full.
         n: rows used.
         r2: 1 - residual / total sum of squares of epsilon.

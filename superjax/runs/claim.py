@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
@@ -51,9 +52,10 @@ class Claim:
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(exist_ok=not fresh)
             self._lock = _locked(folder)
-            os.truncate(self._lock, 0)
-            os.write(self._lock, f"process {os.getpid()} on {socket.gethostname()}\n{uuid.uuid4().hex}\n".encode())
-            os.fsync(self._lock)  # for processes on other hosts
+            with (folder / WRITER).open("w") as file:
+                file.write(f"process {os.getpid()} on {socket.gethostname()}\n{uuid.uuid4().hex}\n")
+                file.flush()
+                os.fsync(file.fileno())  # for processes on other hosts
         except FileExistsError:  # another's
             raise
         except OSError:
@@ -98,8 +100,10 @@ def _locked(folder: Path) -> int:
         InputError: another process has the lock.
         OSError: the disk refuses.
     """
+    # A file open for writing would keep its disk from turning read-only; NFS locks none but such.
+    access = os.O_RDONLY
     while True:
-        lock = os.open(folder / WRITER, os.O_RDWR | os.O_CREAT, 0o644)
+        lock = os.open(folder / WRITER, access | os.O_CREAT, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -108,6 +112,10 @@ def _locked(folder: Path) -> int:
             who = f" ({named.splitlines()[0]})" if named else ""
             raise InputError(f"{_shown(folder)}: another process is writing here{who}; give another --out") from None
         except OSError as error:
+            if error.errno == errno.EBADF and access == os.O_RDONLY:
+                os.close(lock)
+                access = os.O_RDWR
+                continue
             warnings.warn(
                 f"{_shown(folder)}: its disk has no locks ({error.strerror}); let no other process write there",
                 InputWarning,
