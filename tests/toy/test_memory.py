@@ -9,6 +9,7 @@ import jax
 import pytest
 
 from superjax.core.errors import InputError
+from superjax.core.host import Memory
 from superjax.toy import memory
 from superjax.toy.members import Program
 
@@ -38,6 +39,11 @@ def test_as_many_members_as_the_budget_holds():
 
 def test_there_is_memory():
     assert 2**28 < memory.available_bytes(jax.devices()) < 2**46
+
+
+def test_it_is_what_the_control_group_leaves(monkeypatch):
+    monkeypatch.setattr(memory, "host_memory", lambda: Memory(2000, 700))
+    assert memory.available_bytes(jax.devices()) == 700
 
 
 @pytest.mark.slow
