@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import socket
@@ -58,7 +57,7 @@ class Claim:
                 os.fsync(file.fileno())  # for processes on other hosts
         except FileExistsError:  # another's
             raise
-        except OSError:
+        except BaseException:  # an interrupt, too
             self.release(keep=False)
             raise
 
@@ -100,32 +99,35 @@ def _locked(folder: Path) -> int:
         InputError: another process has the lock.
         OSError: the disk refuses.
     """
-    # A file open for writing would keep its disk from turning read-only; NFS locks none but such.
-    access = os.O_RDONLY
     while True:
-        lock = os.open(folder / WRITER, access | os.O_CREAT, 0o644)
+        lock = _lock(folder)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), os.stat(folder / WRITER)):
+                return lock
+        os.close(lock)  # of a process that has just given the folder back, with this file
+
+
+def _lock(folder: Path) -> int:
+    """The same, of a file that may have been removed meanwhile."""
+    for how in (os.O_RDONLY, os.O_RDWR):  # network disks lock only what can be written, which others then keep mounted
+        lock = os.open(folder / WRITER, how | os.O_CREAT, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
         except BlockingIOError:
             os.close(lock)
             named = writer(folder)
             who = f" ({named.splitlines()[0]})" if named else ""
             raise InputError(f"{_shown(folder)}: another process is writing here{who}; give another --out") from None
         except OSError as error:
-            if error.errno == errno.EBADF and access == os.O_RDONLY:
-                os.close(lock)
-                access = os.O_RDWR
-                continue
-            warnings.warn(
-                f"{_shown(folder)}: its disk has no locks ({error.strerror}); let no other process write there",
-                InputWarning,
-                stacklevel=2,
-            )
-            return lock
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock), os.stat(folder / WRITER)):
-                return lock
-        os.close(lock)  # of a process that has just given the folder back, with this file
+            os.close(lock)
+            cause = error.strerror
+    warnings.warn(
+        f"{_shown(folder)}: its disk has no locks ({cause}); let no other process write there",
+        InputWarning,
+        stacklevel=2,
+    )
+    return os.open(folder / WRITER, os.O_RDONLY)
 
 
 def _shown(folder: Path) -> str:

@@ -30,8 +30,7 @@ def network_disk(monkeypatch):
 
 def test_a_network_disk_locks_too(tmp_path, network_disk):
     own = Claim(tmp_path / "r")
-    said = rf"another process is writing here \(process {os.getpid()} on [^\n)]+\); give"
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=rf"is writing here \(process {os.getpid()} on [^\n)]+\); give"):
         Claim(tmp_path / "r")
     own.release(keep=True)
     Claim(tmp_path / "r").release(keep=False)
@@ -78,10 +77,10 @@ def test_every_claim_has_a_word_of_its_own(tmp_path):
 
 
 def test_a_full_disk_keeps_nothing_of_a_claim(tmp_path, monkeypatch):
-    def refuse(*_):
+    def fsync(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(claim.os, "fsync", refuse)
+    monkeypatch.setattr(claim.os, "fsync", fsync)
     with pytest.raises(OSError, match="No space left"):
         Claim(tmp_path / "deep" / "r")
     assert list(tmp_path.iterdir()) == []
