@@ -5,7 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+_UNREADABLE = r"Error reading persistent compilation cache entry for '([\w.<>-]+)'"
+"""How JAX's warning of a damaged entry begins, with the program's name."""
 
 
 def default_cache() -> str | None:
@@ -26,6 +34,31 @@ def default_cache() -> str | None:
     except (OSError, RuntimeError):
         return None
     return str(folder) if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+@contextmanager
+def mending() -> Iterator[None]:
+    """While the block runs, compiled programs that cannot be read back are removed, and JAX puts new ones in place.
+
+    It would warn of them for ever: it writes no entry that is there.
+    """
+    from superjax.cli.devices import setting
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", _UNREADABLE, UserWarning)
+        show_others = warnings.showwarning
+
+        def show(message: Warning | str, *where: Any, **more: Any) -> None:
+            named = re.match(_UNREADABLE, str(message))
+            if named is None:
+                show_others(message, *where, **more)
+                return
+            for program in Path(setting("jax_compilation_cache_dir") or os.devnull).glob(f"{named[1]}-*-cache"):
+                with suppress(OSError):
+                    program.unlink()
+
+        warnings.showwarning = show
+        yield
 
 
 def _processor() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -155,18 +155,21 @@ class Session:
     def note(self, text: str) -> None:
         self._terminal.note(text)
 
-    def runtime(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def runtime(self) -> Iterator[None]:
         """JAX set up as the flags say; no device starts before somebody asks for it, unless its kind is required."""
         if not self._on_devices:
-            return nullcontext()
-        from superjax.cli.cache import default_cache
+            yield
+            return
+        from superjax.cli.cache import default_cache, mending
         from superjax.cli.devices import compilation_cache, prepare_cpu_devices
 
         prepare_cpu_devices(self._flags.devices)
         if self._flags.require_platform is not None:
             _ = self.devices
         given = self._flags.compilation_cache
-        return compilation_cache(default_cache() if given is None else given or None)
+        with compilation_cache(default_cache() if given is None else given or None), mending():
+            yield
 
 
 def _require_seen(folder: Path, claim: str) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,25 @@ def test_a_place_that_cannot_be_made_is_done_without(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert default_cache() is None
+
+
+def test_a_program_that_was_cut_short_is_replaced_without_a_word(tmp_path):
+    """What a full disk or a killed process leaves of an entry, which JAX would warn of in every run to come."""
+
+    def run(number):
+        command = ["pack", "--k=170", "--d=4", "--steps=3", f"--out={tmp_path / str(number)}"]
+        done = subprocess.run([sys.executable, "-m", "superjax", *command], capture_output=True, text=True, timeout=300)
+        assert (done.returncode, done.stderr) == (0, "")
+        return {file: file.stat().st_size for file in Path(default_cache()).glob("*-cache")}
+
+    whole = run(1)
+    damaged = [file for file in whole if file.name.startswith("jit_") and "_advance" in file.name]
+    assert damaged
+    for file in damaged:
+        file.write_bytes(file.read_bytes()[:-40])
+    mended = run(2)
+    assert mended.keys() == whole.keys()
+    assert all(mended[file] > whole[file] - 40 for file in damaged)
 
 
 def test_26_a_second_process_compiles_less_and_says_nothing_of_it(tmp_path):
