@@ -50,7 +50,7 @@ _VERSION = {"--version", "-version", "-V"}
 
 
 def entry() -> None:
-    """The console script."""
+    """The console script, once signals are heard."""
     # Before JAX is loaded: on a CPU, XLA complains at length of every program that it takes from the cache. 1 is what a
     # process that has loaded JAX leaves to its children.
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1":

@@ -28,8 +28,7 @@ LOST_PEER = "a peer died or was lost"
 
 _PEER_GONE = (
     "Gloo", "NCCL", "Connection closed by peer", "coordination service", "CoordinationService", "UNAVAILABLE",
-    "barrier",
-    "Barrier",
+    "barrier", "Barrier",
 )  # fmt: skip
 """What the runtime or Orbax says, in one way or another, when another process of the run has gone."""
 

@@ -79,12 +79,16 @@ class Execution:
         Raises:
             InputError: the user must change something.
         """
+        with self._interrupts:
+            return self._execute()
+
+    def _execute(self) -> int:
         try:
             self._place.together(self._settings, lambda text: [text.encode()])
             if self._place.decided(self._done_before):
                 return endings.DONE if self._folder is None else self._show_again(self._folder)
             self._known = self._session.known = self._known_folder()
-            with self._interrupts, compile_clock(self._clock), self._session.runtime():
+            with compile_clock(self._clock), self._session.runtime():
                 return self._conclude(self._command.run(self._manifest.config, self._session))
         except InputError:
             raise

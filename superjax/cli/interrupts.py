@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from types import FrameType
@@ -26,15 +27,18 @@ class Interrupts:
         """Whether an end is asked for, and waits."""
         self._before: dict[int, Any] = {}
         self._last = -_ONCE_S
+        self._told = sys.unraisablehook
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._before[number] = signal.signal(number, self._hear)
+        self._told, sys.unraisablehook = sys.unraisablehook, self._tell
         return self
 
     def __exit__(self, *_: object) -> None:
+        sys.unraisablehook = self._told
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
@@ -48,6 +52,11 @@ class Interrupts:
         self.deferred = False
         if self.requested:
             raise KeyboardInterrupt
+
+    def _tell(self, what: sys.UnraisableHookArgs) -> None:
+        """An end that was asked for in a place which cannot raise it comes with the next state; no stack of it."""
+        if what.exc_type is not KeyboardInterrupt:
+            self._told(what)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()

@@ -166,6 +166,9 @@ def this_worker() -> Worker | None:
         return None
     listening, folder = told.split(":", 1)
     worker = Worker(Notes(Path(folder)))
+    for heard, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(heard) is not signal.SIG_IGN:
+            signal.signal(heard, usual)  # the parent says how it ended
     sys.stdout, sys.stderr = _own(sys.stdout), _own(sys.stderr)
     log = os.open(worker.notes.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):

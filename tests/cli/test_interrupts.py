@@ -144,3 +144,16 @@ def test_a_signal_that_is_ignored_stays_ignored():
     with Interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
         assert not interrupts.requested
+
+
+def test_a_signal_in_a_place_that_cannot_raise_is_kept_without_a_stack(capsys):
+    class Struck:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    with Interrupts() as interrupts:
+        Struck()
+        assert interrupts.requested
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.settle()
+    assert capsys.readouterr().err == ""
