@@ -147,13 +147,15 @@ def train_ensemble(
         key=lambda one: -sum(step_flops(members[place]) for place in one[1]),
     )
     trained: dict[int, Trained] = {}
+    before_us = unfinished or Unfinished()
     for group, places in longest_first:
 
         def report(done: int, before: int = len(trained) * training.steps) -> None:
             if on_progress is not None:
                 on_progress(before + done, len(members) * training.steps)
 
-        found = group.train(Watchers(report, on_checkpoint, on_trained), unfinished)
+        rest = Unfinished({**before_us.trained, **trained}, before_us.under_way)
+        found = group.train(Watchers(report, on_checkpoint, on_trained), rest)
         trained.update(zip(places, found, strict=True))
     return _collect(members, training, [trained[place] for place in range(len(members))], len(groups))
 

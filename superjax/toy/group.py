@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from superjax.toy.members import Layout, Member, Program, lay_out
 from superjax.toy.model import Params
 from superjax.toy.resources import Resources
 from superjax.toy.trained import Trained, Unfinished, Watchers
+from superjax.toy.under_way import State, joined, remaining, states_in
 
 
 class Group:
@@ -70,36 +71,36 @@ class Group:
         """
         unfinished = unfinished or Unfinished()
         found = {at: unfinished.trained[no] for at, no in enumerate(self._numbers) if no in unfinished.trained}
-        saved = self._own(unfinished.under_way)
-        for layout in self._plan(found, saved):
+        saved = [] if unfinished.under_way is None else remaining(states_in(unfinished.under_way), unfinished.trained)
+        for layout in self._plan(found, self._own(saved)):
             before = len(found) * self._training.steps
             number = int(layout.real.sum())
 
             def report(done: int, _: int, before: int = before, number: int = number) -> None:
                 watchers.on_progress(before + done * number)
 
-            trained = self._train_pass(layout, saved, report, watchers.on_checkpoint)
+            waiting = remaining(saved, set(self._names(layout).flat))
+            trained = self._train_pass(layout, saved, waiting, report, watchers.on_checkpoint)
             found.update(trained)
+            saved = waiting
             if watchers.on_trained is not None:
                 watchers.on_trained({int(self._numbers[at]): one for at, one in trained.items()})
         return [found[place] for place in range(len(self._members))]
 
-    def _own(self, under_way: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """The checkpoint, if it is of members of this group."""
-        if under_way is None or not np.isin(self._numbers, under_way["places"]).any():
-            return None
-        return under_way
+    def _own(self, states: Sequence[State]) -> list[State]:
+        """Those states that are of members of this group."""
+        return [one for one in states if np.isin(self._numbers, one["places"]).any()]
 
-    def _plan(self, found: Collection[int] = (), saved: Mapping[str, Any] | None = None) -> list[Layout]:
+    def _plan(self, found: Collection[int] = (), saved: Sequence[State] = ()) -> list[Layout]:
         """The passes to go. As at first where possible, so that not a bit can differ; members are laid out anew where
         other devices or another memory stopped in the midst of what would now be a pass."""
         everybody = range(len(self._members))
         passes = list(self._passes(everybody))
         whole = all(len(set(found) & set(one.members)) in (0, len(one.members)) for one in passes)
-        if not whole or not (saved is None or any(np.array_equal(self._names(p), saved["places"]) for p in passes)):
-            begun = set(np.flatnonzero(np.isin(self._numbers, saved["places"]))) if saved is not None else set()
-            begun_and_not = [at for at in everybody if at in begun], [at for at in everybody if at not in begun]
-            passes = [p for part in begun_and_not for p in self._passes([at for at in part if at not in found])]
+        if not whole or not all(any(np.array_equal(self._names(p), one["places"]) for p in passes) for one in saved):
+            begun = [np.flatnonzero(np.isin(self._numbers, one["places"])).tolist() for one in saved]
+            together = [*begun, sorted(set(everybody).difference(*begun))]
+            passes = [p for part in together for p in self._passes([at for at in part if at not in found])]
         return [one for one in passes if not set(one.members) <= set(found)]
 
     def _names(self, layout: Layout) -> np.ndarray:
@@ -122,7 +123,8 @@ class Group:
     def _train_pass(
         self,
         layout: Layout,
-        saved: Mapping[str, Any] | None,
+        saved: Sequence[State],
+        waiting: Sequence[State],
         on_progress: Callable[[int, int], None],
         on_checkpoint: Callable[[Arrays], None] | None,
     ) -> dict[int, Trained]:
@@ -131,7 +133,7 @@ class Group:
 
         def keep(now: loop.LoopState) -> None:
             if on_checkpoint is not None:
-                on_checkpoint({"places": names, **now.arrays(steps)})
+                on_checkpoint(joined([{"places": names, **now.arrays(steps)}, *waiting]))
 
         constants = self._shard(self._constants(layout))
         first = self._first(layout, constants, saved)
@@ -150,10 +152,12 @@ class Group:
             for at in zip(*np.nonzero(layout.real), strict=True)
         }
 
-    def _first(self, layout: Layout, constants: Constants, saved: Mapping[str, Any] | None) -> loop.LoopState:
+    def _first(self, layout: Layout, constants: Constants, states: Sequence[State]) -> loop.LoopState:
         """Where a pass begins: with the members' starting values, or as they were saved, laid out as today."""
         steps, every = self._training.steps, self._training.record_every
-        if saved is None or not np.isin(self._numbers[layout.places], saved["places"]).all():
+        members = self._numbers[layout.places]
+        saved = next((one for one in states if np.isin(members, one["places"]).all()), None)
+        if saved is None:
             start = self._shard(self._starting_state(layout))
             return loop.begin(self._engine, start, constants, steps, record_every=every)
         like = loop.LoopState(
@@ -163,7 +167,7 @@ class Group:
         )
         then = loop.restore(like, saved, steps)
         where = {number: at for at, number in np.ndenumerate(saved["places"])}
-        at = np.array([[where[number] for number in row] for row in self._numbers[layout.places]])
+        at = np.array([[where[number] for number in row] for row in members])
         block, place = at[..., 0], at[..., 1]
         state = jax.tree.map(lambda leaf: leaf[block, place], then.state)
         return loop.LoopState(

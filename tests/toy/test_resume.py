@@ -9,6 +9,7 @@ import pytest
 from superjax.core.errors import InputError
 from superjax.core.mesh import row_mesh
 from superjax.toy import Training, Unfinished, grid, train_ensemble
+from superjax.toy.under_way import states_in
 
 TRAINING = Training(steps=40, test_batches=2)
 ONE = grid(n=12, m=3, batch=16)
@@ -86,6 +87,43 @@ def test_39_stopped_on_8_devices_it_goes_on_on_fewer(whole, devices):
     np.testing.assert_allclose(result.loss, whole.loss, rtol=1e-5)
     for ours, theirs in zip(result.params, whole.params, strict=True):
         np.testing.assert_allclose(ours.W, theirs.W, atol=1e-5)
+
+
+def under_way(unfinished):
+    """Place -> step, of all members that have begun."""
+    return {
+        int(place): int(one["step"])
+        for one in states_in(unfinished.under_way)
+        for place in one["places"].ravel()
+        if place >= 0
+    }
+
+
+def test_members_that_are_split_over_passes_as_they_go_on_lose_no_step_in_another_stop():
+    members = grid(n=12, m=3, batch=16, seed=[0, 1, 2, 3])
+    rest, before = None, dict.fromkeys(range(4), 0)
+    for at, chunk, advanced in ((3, 4, {0, 1, 2, 3}), (1, 2, {0, 1}), (2, 1, {0})):
+        rest = stopped(members, at, rest, chunk=chunk)
+        now = under_way(rest)
+        assert {place for place in before if now[place] > before[place]} == advanced
+        assert all(now[place] >= before[place] for place in before)
+        before = now
+    firsts = {}
+    result = train_ensemble(
+        members, TRAINING, chunk=1, unfinished=rest,
+        on_checkpoint=lambda arrays: firsts.setdefault(int(arrays["places"].max()), int(arrays["step"])),
+    )  # fmt: skip
+    assert firsts == {place: step + 1 for place, step in before.items()}
+    np.testing.assert_allclose(result.loss, train_ensemble(members, TRAINING).loss, rtol=1e-5)
+
+
+def test_members_of_another_group_that_wait_are_kept_while_an_earlier_group_is_trained_again():
+    members = grid(n=12, m=[3, 2], batch=16)
+    rest = stopped(members, 9)
+    first, begun = next(iter(rest.trained)), under_way(rest)
+    again = stopped(members, 1, Unfinished({}, rest.under_way))
+    assert begun
+    assert under_way(again) == {first: 1, **begun}
 
 
 def test_42_512_members_go_on_bitwise():
