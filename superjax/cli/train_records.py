@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from superjax.cli.command import Context
 from superjax.cli.train_outcome import member_row
 from superjax.core.errors import InputWarning
 from superjax.runs import replacing
+from superjax.runs.store import Saved
 from superjax.toy import Geometry, Member, Params, Trained, Training, Unfinished, geometry
+from superjax.toy.under_way import frozen, joined, remaining, states_in
 
 
 class Records:
@@ -36,10 +38,9 @@ class Records:
         for _, file in sorted(files.items()):
             self._trained.update(_read(file))
         self._next_file = 1 + max(files, default=-1)
-        self._trained = {place: one for place, one in self._trained.items() if one.failed_at < 0}
-        saved = kept.newest()
-        if saved is not None and set(np.unique(saved.arrays["places"])) <= {-1, *self._trained}:
-            saved = None  # of members that were done soon after
+        failed = {place for place, one in self._trained.items() if one.failed_at >= 0}
+        self._trained = {place: one for place, one in self._trained.items() if place not in failed}
+        saved = _without(kept.newest(), self._trained, failed)
         self.unfinished = Unfinished(dict(self._trained), None if saved is None else saved.arrays)
         if self._trained or saved is not None:
             stands = "" if saved is None else f", the others at {saved.place}"
@@ -75,6 +76,13 @@ class Records:
         if place not in self._geometries:
             self._geometries[place] = geometry(self._trained[place].params.W, self._members[place].probabilities)
         return self._geometries[place]
+
+
+def _without(saved: Saved | None, done: Collection[int], failed: Collection[int]) -> Saved | None:
+    """What is saved of members under way: not of those done soon after, nor the end of those that are done again."""
+    states = [] if saved is None else states_in(saved.arrays)
+    needed = remaining(states, {*done, *(frozen(states) & set(failed))})
+    return Saved("", {name: np.asarray(leaf) for name, leaf in joined(needed).items()}) if needed else None
 
 
 def _numbered(folder: Path) -> dict[int, Path]:

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from superjax.cli import main
+from superjax.cli import checkpoints, main
 from superjax.toy import geometry, load_params
 
 SMALL = ["--n=100", "--m=4,8", "--decay=-1,1", "--steps=30", "--batch=64"]
@@ -121,6 +121,25 @@ def test_a_member_that_diverges_is_listed(tmp_path, capsys):
     assert rows[1]["status"].startswith("failed at step")
     assert rows[1]["loss"] == ""
     assert np.all(np.isfinite(load_params(tmp_path / "run")[1].W))
+
+
+def test_a_member_that_failed_is_trained_again_though_its_frozen_state_is_saved(tmp_path, capsys, monkeypatch):
+    offered, begun = checkpoints.Checkpoints.offer, []
+
+    def offer(self, arrays, item=""):
+        begun.append((arrays["places"].ravel().tolist(), int(arrays["step"])))
+        offered(self, arrays, item)
+        self._store.wait()  # so that the newest is of the end, where member 1 has failed
+
+    monkeypatch.setattr(checkpoints.Checkpoints, "offer", offer)
+    out = f"--out={tmp_path / 'run'}"
+    diverging = ["--n=12", "--m=3", "--decay=-1", "--steps=30", "--batch=16", "--lr=0.01,1e12", "--devices=1", out]
+    assert train(*diverging, "--checkpoint_every=0") == 3
+    assert begun[-1] == ([0, 1], 30)
+    begun.clear()
+    assert train(*diverging, "--checkpoint_every=0") == 3
+    assert begun[0] == ([1], 1)
+    assert "going on: 1 of 2 members are done\n" in capsys.readouterr().err
 
 
 def test_a_dry_run_trains_nothing(capsys, tmp_path):
