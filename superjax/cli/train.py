@@ -103,7 +103,7 @@ def run(config: TrainConfig, context: Context) -> Outcome:
             chunk=config.chunk,
             precision=context.precision,
             on_progress=on_progress,
-            on_checkpoint=kept.offer,
+            on_checkpoint=records.offer,
             on_trained=records.add,
             unfinished=records.unfinished,
         )

@@ -12,6 +12,7 @@ import numpy as np
 from superjax.cli.checkpoints import Checkpoints
 from superjax.cli.command import Context
 from superjax.cli.train_outcome import member_row
+from superjax.core.arrays import Arrays
 from superjax.core.errors import InputWarning
 from superjax.runs import replacing
 from superjax.runs.store import Saved
@@ -52,6 +53,14 @@ class Records:
         """Of all members, by places."""
         return [self._geometry(place) for place in range(len(self._members))]
 
+    def offer(self, arrays: Arrays) -> None:
+        """Save members under way if it is time: as a state of what follows those that are done by now.
+
+        Args:
+            arrays: as `on_checkpoint` gets them.
+        """
+        self._kept.offer(arrays, self._standing() if self._trained else "")
+
     def add(self, trained: Mapping[int, Trained]) -> None:
         """Keep members that are done.
 
@@ -64,13 +73,16 @@ class Records:
             return
         _write(self._folder / f"members-{self._next_file:05d}.npz", trained)
         self._next_file += 1
-        self._kept.done(f"{len(self._trained)} of {len(self._members)} members")
+        self._kept.done(self._standing())
         rows = [
             member_row(self._members[place], self._training, one, self._geometry(place))
             for place, one in sorted(self._trained.items())
         ]
         folder.write_table(rows)
         self._context.report(done=len(rows), members=len(self._members), saved=None)
+
+    def _standing(self) -> str:
+        return f"{len(self._trained)} of {len(self._members)} members"
 
     def _geometry(self, place: int) -> Geometry:
         if place not in self._geometries:

@@ -11,6 +11,7 @@ from superjax.cli.checkpoints import Checkpoints
 from superjax.cli.interrupts import Interrupts
 from superjax.cli.train_records import Records
 from superjax.runs import RunFolder
+from superjax.runs.store import Store
 from superjax.toy import Params, Trained, Training, grid
 
 MEMBERS = grid(n=12, m=3, batch=16, seed=list(range(4)))
@@ -68,3 +69,18 @@ def test_a_file_that_was_taken_away_costs_no_other(context):
     (context.folder.path / "checkpoints" / "members-00000.npz").unlink()
     records_in(context).add(done(3))
     assert set(records_in(context).unfinished.trained) == {1, 2, 3}
+
+
+def test_a_pass_saved_at_the_step_of_the_one_before_is_reported(context, tmp_path):
+    state = {"step": np.asarray(4), "steps": np.asarray(10), "places": np.array([[0]])}
+    with Store(tmp_path / "state", {}, every_s=0.0) as store:
+        kept = kept_in(context, store)
+        records = Records(MEMBERS, Training(steps=10), context, kept)
+        said = []
+        for place in (0, 1):
+            records.offer({**state, "places": np.array([[place]])})
+            store.wait()
+            said.append(kept.saved)
+            records.add(done(place))
+    assert said == ["step 4 of 10", "1 of 4 members, step 4 of 10"]
+    assert [entry["saved"] for entry in context.reports] == [said[0], None, said[1], None]
