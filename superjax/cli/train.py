@@ -94,8 +94,11 @@ def run(config: TrainConfig, context: Context) -> Outcome:
     members = config.sweep.members(context.seed)
     if config.dry_run:
         return forecast(config.sweep, members, context.devices, config.chunk)
-    with context.checkpoints() as kept, context.progress(f"{len(members)} members") as on_progress:
-        records = Records(members, config.sweep.training, context, kept)
+    with (
+        context.checkpoints() as kept,
+        context.progress(f"{len(members)} members") as on_progress,
+        Records(members, config.sweep.training, context, kept) as records,
+    ):
         result = train_ensemble(
             members,
             config.sweep.training,

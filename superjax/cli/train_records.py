@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -13,15 +15,19 @@ from superjax.cli.checkpoints import Checkpoints
 from superjax.cli.command import Context
 from superjax.cli.train_outcome import member_row
 from superjax.core.arrays import Arrays
-from superjax.core.errors import InputWarning
+from superjax.core.errors import EnvironmentFailure, InputWarning
 from superjax.runs import replacing
 from superjax.runs.store import Saved
 from superjax.toy import Geometry, Member, Params, Trained, Training, Unfinished, geometry
 from superjax.toy.under_way import frozen, joined, remaining, states_in
 
+_TABLE_EVERY_S = 10.0  # between two tables of all members: each costs as much as there are members by then
+
 
 class Records:
     """Members that are done, by their places, with their geometries; kept in the run folder as they come.
+
+    The table of all of them follows every few seconds, and when the block ends, however it does.
 
     Args:
         members: of the whole ensemble.
@@ -38,6 +44,7 @@ class Records:
         files = {} if self._folder is None else _numbered(self._folder)
         for _, file in sorted(files.items()):
             self._trained.update(_read(file))
+        self._told, self._untold = -math.inf, False
         self._next_file = 1 + max(files, default=-1)
         failed = {place for place, one in self._trained.items() if one.failed_at >= 0}
         self._trained = {place: one for place, one in self._trained.items() if place not in failed}
@@ -47,6 +54,16 @@ class Records:
             stands = "" if saved is None else f", the others at {saved.place}"
             context.report(done=len(self._trained), members=len(members))
             context.note(f"going on: {len(self._trained)} of {len(members)} members are done{stands}")
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._write_table()
+        except EnvironmentFailure:
+            if kind is None:  # else what ended the block is what is told
+                raise
 
     @property
     def geometries(self) -> list[Geometry]:
@@ -74,12 +91,22 @@ class Records:
         _write(self._folder / f"members-{self._next_file:05d}.npz", trained)
         self._next_file += 1
         self._kept.done(self._standing())
-        rows = [
-            member_row(self._members[place], self._training, one, self._geometry(place))
-            for place, one in sorted(self._trained.items())
-        ]
-        folder.write_table(rows)
-        self._context.report(done=len(rows), members=len(self._members), saved=None)
+        self._context.report(done=len(self._trained), members=len(self._members), saved=None)
+        self._untold = True
+        if time.monotonic() - self._told >= _TABLE_EVERY_S:
+            self._write_table()
+
+    def _write_table(self) -> None:
+        folder = self._context.begin() if self._untold else None
+        if folder is None:
+            return
+        folder.write_table(
+            [
+                member_row(self._members[place], self._training, one, self._geometry(place))
+                for place, one in sorted(self._trained.items())
+            ]
+        )
+        self._untold, self._told = False, time.monotonic()
 
     def _standing(self) -> str:
         return f"{len(self._trained)} of {len(self._members)} members"

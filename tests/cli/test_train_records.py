@@ -7,6 +7,7 @@ import csv
 import numpy as np
 import pytest
 
+from superjax.cli import train_records
 from superjax.cli.checkpoints import Checkpoints
 from superjax.cli.interrupts import Interrupts
 from superjax.cli.train_records import Records
@@ -84,3 +85,29 @@ def test_a_pass_saved_at_the_step_of_the_one_before_is_reported(context, tmp_pat
             records.add(done(place))
     assert said == ["step 4 of 10", "1 of 4 members, step 4 of 10"]
     assert [entry["saved"] for entry in context.reports] == [said[0], None, said[1], None]
+
+
+def test_the_table_is_written_at_once_then_seldom_and_at_the_end_even_of_a_failure(context, monkeypatch):
+    written, real = [], RunFolder.write_table
+    monkeypatch.setattr(RunFolder, "write_table", lambda self, rows: written.append(len(rows)) or real(self, rows))
+
+    def interrupted():
+        with records_in(context) as records:
+            for place in range(3):
+                records.add(done(place))
+            assert written == [1]
+            assert set(records_in(context).unfinished.trained) == {0, 1, 2}  # the table alone lags behind
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert written == [1, 3]
+    assert [row["seed"] for row in rows_of(context)] == ["0", "1", "2"]
+
+
+def test_the_table_follows_when_it_is_time(context, monkeypatch):
+    monkeypatch.setattr(train_records, "_TABLE_EVERY_S", 0.0)
+    records = records_in(context)
+    for place in range(2):
+        records.add(done(place))
+        assert len(rows_of(context)) == place + 1
