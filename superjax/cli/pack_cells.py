@@ -10,8 +10,7 @@ import numpy as np
 
 from superjax.core.errors import InputError
 from superjax.laws import best_construction, max_coherence_mean, published_packings
-from superjax.packing import Packing, exact_packing, given_start, gram_histogram, memory_needed
-from superjax.packing.objectives import Objective
+from superjax.packing import Packing, given_start, gram_histogram, has_closed_form, memory_needed
 from superjax.packing.orbits import require_group
 from superjax.packing.pack import SMALL
 from superjax.packing.search import SearchConfig
@@ -110,7 +109,7 @@ def cell_work(config: PackConfig, k: int, d: int) -> Work:
     if config.orbits:
         generators = -(-k // d**2)
         return _work(config.steps or 1000, 3.0 * generators * (generators + 1) * d**3)
-    if exact_packing(Objective(config.objective, config.riesz_s), k, d) is not None:
+    if has_closed_form(k, d):
         return Work(0, 0.0)
     if k * d <= SMALL:
         plain = SearchConfig()

@@ -4,7 +4,7 @@ from superjax.packing.anneal import AnnealHparams
 from superjax.packing.measure import coherence, gram_histogram, largest_cosine, riesz_energy
 from superjax.packing.objectives import OBJECTIVES, Objective
 from superjax.packing.orbits import orbit, orbit_coherence, pack_orbits
-from superjax.packing.pack import Packing, exact_packing, memory_needed, pack, proven_bound
+from superjax.packing.pack import Packing, exact_packing, has_closed_form, memory_needed, pack, proven_bound
 from superjax.packing.random import RandomDraws, best_random
 from superjax.packing.starts import given_start, load_vectors
 
@@ -19,6 +19,7 @@ __all__ = [
     "exact_packing",
     "given_start",
     "gram_histogram",
+    "has_closed_form",
     "largest_cosine",
     "load_vectors",
     "memory_needed",

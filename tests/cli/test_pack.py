@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -104,6 +105,16 @@ def test_verify_recomputes_in_float64(tmp_path, capsys):
     assert found["coherence"] == pytest.approx(helpers.coherence(wide), abs=1e-15)
     assert found["norm_min"] == pytest.approx(2, abs=1e-6)
     assert f"{found['coherence']:.15f}" in capsys.readouterr().out
+
+
+def test_a_dry_run_of_closed_forms_builds_none_of_them(capsys):
+    tracemalloc.start()
+    try:
+        assert main(["pack", "--k=8000", "--d=8000", "--dry_run"]) == 0
+        assert tracemalloc.get_traced_memory()[1] < 8000 * 8000
+    finally:
+        tracemalloc.stop()
+    assert "8000" in capsys.readouterr().out
 
 
 def test_a_dry_run_packs_nothing_and_the_preset_has_166_cells(tmp_path, capsys):

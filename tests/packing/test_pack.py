@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from superjax.core.errors import InputError, InputWarning
-from superjax.packing import AnnealHparams, exact_packing, given_start, memory_needed, pack, proven_bound
+from superjax.packing import (
+    AnnealHparams,
+    exact_packing,
+    given_start,
+    has_closed_form,
+    memory_needed,
+    pack,
+    proven_bound,
+)
 from superjax.packing.objectives import Objective
 from superjax.packing.rows import anneal_rows
 from superjax.packing.starts import random_start
@@ -38,6 +46,7 @@ def test_d_plus_one_lines_are_the_simplex(d):
 @pytest.mark.parametrize("name", ["coherence", "spherical", "riesz"])
 def test_closed_forms_are_no_worse_than_random_search_on_the_circle_and_simplices(k, d, name):
     exact = exact_packing(Objective(name), k, d)
+    assert has_closed_form(k, d) == (exact is not None)
     if exact is None:
         assert k > d + 1
         assert d > 2
