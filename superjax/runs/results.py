@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 import os
@@ -238,10 +239,24 @@ def replacing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
+            _to_disk(temporary)
             os.replace(temporary, path)
+            _to_disk(path.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def _to_disk(path: Path) -> None:
+    """Have the disk hold a file, or the names in a folder: a rename may otherwise outlive a power cut and not these."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system without it
+            raise
+    finally:
+        os.close(opened)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -171,3 +172,34 @@ def test_killed_while_writing_the_folder_stays_readable_and_usable(folder):
     folder.finish(RUN)
     assert folder.state(RUN) == "finished"
     assert sorted(os.listdir(folder.path)) == ["manifest.json", "summary.json"]
+
+
+def test_a_file_is_on_the_disk_before_its_name_is_and_then_the_name(tmp_path, monkeypatch):
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def watched(opened):
+        path = Path(os.readlink(f"/proc/self/fd/{opened}"))
+        done.append(("fsync", path.name, path.read_text() if path.is_file() else None))
+        fsync(opened)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    monkeypatch.setattr(os, "replace", lambda *paths: done.append(("replace",)) or replace(*paths))
+    with replacing(tmp_path / "x.txt") as temporary:
+        temporary.write_text("whole")
+    assert done == [("fsync", temporary.name, "whole"), ("replace",), ("fsync", tmp_path.name, None)]
+
+
+def test_a_file_that_the_disk_does_not_take_leaves_the_one_before(tmp_path, monkeypatch):
+    file = tmp_path / "x.txt"
+    file.write_text("before")
+
+    def refuse(opened):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with (
+        pytest.raises(EnvironmentFailure, match=r"cannot be written \(Input/output error"),
+        replacing(file) as temporary,
+    ):
+        temporary.write_text("after")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
