@@ -76,7 +76,10 @@ def test_every_command_of_the_readme_runs_where_a_reader_would_be(minilm_folder,
     monkeypatch.chdir(tmp_path)
     for line in commands(ROOT / "README.md", "bash"):
         arguments = shlex.split(line.replace("PATH_TO_MODEL", str(minilm_folder)))
-        assert main(arguments) == 0, (line, capsys.readouterr().err)
+        code, (out, err) = main(arguments), capsys.readouterr()
+        assert code == 0, (line, err)
+        if line.startswith("embed --checkpoint=PATH_TO_MODEL --out="):
+            assert printed_for_the_model() in out
     assert {path.name for path in (tmp_path / "runs").iterdir()} >= {"model", "toy", "packings", "report"}
     assert (tmp_path / "runs/report/report.html").stat().st_size > 10**5
 
@@ -91,6 +94,17 @@ def test_the_run_that_the_readme_stops_ends_as_the_one_it_does_not(tmp_path):
     assert "superjax: interrupted" in done.stderr
     if "interrupted, saved at" in done.stderr:  # a slow machine has not come so far
         assert "going on: " in done.stderr
+
+
+def printed_for_the_model():
+    """The README's output of `embed`, but for the last lines, which differ from machine to machine."""
+    [shown] = [text for text in blocks(ROOT / "README.md", "text") if text.startswith("model  ")]
+    return shown.partition("\n\ncpu, ")[0]
+
+
+def test_the_readme_says_where_the_model_of_the_demo_lies(minilm_folder):
+    [told] = re.findall(r"`\.venv/(lib/python3\*/\S+)`", (ROOT / "README.md").read_text())
+    assert minilm_folder.match(told)
 
 
 def test_the_two_scripts_come_first():

@@ -121,12 +121,12 @@ def test_the_download_is_the_table_itself(page, run_folders):
     assert text == (run_folders["train"] / "table.csv").read_text()
 
 
-def test_the_copy_button_copies_the_command(page):
+def test_the_copy_button_copies_the_command(page, run_folders):
     page.allow("clipboardReadWrite", "clipboardSanitizedWrite")
     page.evaluate("document.querySelector('#run-2 .command button').click()")
     page.wait("document.querySelector('#run-2 .command [role=status]').textContent === 'copied'")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("superjax train --n=12 --m=3 --decay=-1,1 --seeds=6")
+    assert copied == f"superjax rerun {run_folders['train']}"
 
 
 @pytest.mark.parametrize("width", [320, 390])
