@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from superjax.laws import Bracket, DimensionBracket, EpsilonBracket, Interval, Reached
 
 _BETWEEN = (
-    "Each law says what optimisation reaches (jl_proven: what is proven to exist by random projection; jl_random: the "
-    "best of 1000 random draws). It may well lie below what can be built: gradient descent from random starts does "
-    "not find the algebraic sets."
+    "Each law says what optimisation reaches: jl_optimised, ratio and full were fitted to published optimised "
+    "packings, jl_random to the best of 1000 random draws; jl_proven is what random projection proves to exist. A law "
+    "may well lie below what can be built: gradient descent from random starts does not find the algebraic sets."
 )
+_CLAMPED = "An answer that is held at a limit, d or what is proven, has no interval."
 _INTERVALS = (Column("covariance", "95% covariance"), Column("bootstrap", "95% bootstrap"))
 _NO_CONSTANTS = (
     "The quantile law has no constants to vary: its interval holds the spread of published optima over the quantile, "
@@ -35,12 +36,12 @@ def capacity_outcome(found: Bracket) -> Outcome:
         _end("at least", found.log10_constructed, found.constructed, found.construction.name),
         *(
             {
-                **_law_entries(name, reached),
+                **_law_entries(name, reached, found.log10_expected[name]),
                 "directions": format_count(found.log10_expected[name]),
                 "formula": format_count(reached.formula),
                 "log10_k": found.log10_expected[name],
                 "log10_formula": reached.formula,
-                **_ranges(reached.interval, ".2f"),
+                **_ranges(_interval(reached, found.log10_expected[name]), ".2f", "_log10_k"),
             }
             for name, reached in found.laws.items()
         ),
@@ -53,7 +54,7 @@ def capacity_outcome(found: Bracket) -> Outcome:
         f"{format_count(found.log10_bound, _whole_or_none(found.bound))} are impossible ({found.bound_name}).",
         _BETWEEN,
         f"By the full form, 1 % more epsilon gives {_more(by_epsilon)} directions, 1 % more d "
-        f"{_more(by_d)}. Intervals are those of log10 k.",
+        f"{_more(by_d)}. Intervals are those of log10 k. {_CLAMPED}",
         *_range_lines(found.laws),
         _NO_CONSTANTS,
         *([_VACUOUS] if found.epsilon > 0.2 else []),
@@ -63,7 +64,7 @@ def capacity_outcome(found: Bracket) -> Outcome:
         Column("directions"),
         Column("formula"),
         Column("log10_k", "log10 k", ".2f"),
-        *_INTERVALS,
+        *(Column(f"{column.key}_log10_k", column.title) for column in _INTERVALS),
     )
     return Outcome(rows, columns, _capacity_summary(found), lines=paragraphs(lines))
 
@@ -98,6 +99,7 @@ def epsilon_outcome(found: EpsilonBracket) -> Outcome:
         f"{outward(found.constructed, 1)} ({found.construction.name}; {found.construction.source}). "
         f"Below {outward(found.bound, -1)} it is impossible ({found.bound_name}).",
         _BETWEEN.replace("below", "above"),
+        _CLAMPED,
         _NO_CONSTANTS if found.k > found.d else "",
         *_range_lines(found.laws),
     ]
@@ -130,6 +132,7 @@ def dimension_outcome(found: DimensionBracket) -> Outcome:
         f"{math.ceil(found.expected['full'] * (1 - 1e-12))} if reached by gradient descent (full form). Below d = "
         f"{found.bound} it is impossible ({found.bound_name}).",
         _BETWEEN.replace("lie below what can be built", "ask for more than building does"),
+        _CLAMPED,
         _NO_CONSTANTS,
         *_range_lines(found.laws),
     ]
@@ -140,22 +143,27 @@ def dimension_outcome(found: DimensionBracket) -> Outcome:
 def _law_rows(found: EpsilonBracket | DimensionBracket, unit: str, form: str, ends: str) -> list[dict[str, Any]]:
     return [
         {
-            **_law_entries(name, reached),
+            **_law_entries(name, reached, found.expected[name]),
             unit: found.expected[name],
             "reads": format(found.expected[name], form),
             "formula": reached.formula,
-            **_ranges(reached.interval, ends),
+            **_ranges(_interval(reached, found.expected[name]), ends),
         }
         for name, reached in found.laws.items()
     ]
 
 
-def _law_entries(name: str, reached: Reached) -> dict[str, Any]:
+def _interval(reached: Reached, answer: float) -> Interval | None:
+    """The law's interval; None for an answer that is held at a limit, which its formula's interval need not hold."""
+    return reached.interval if math.isclose(reached.formula, answer, rel_tol=1e-9) else None
+
+
+def _law_entries(name: str, reached: Reached, answer: float) -> dict[str, Any]:
     return {
         "law": name,
         "shown": f"{name} *" if reached.extrapolated else name,
         "extrapolated": reached.extrapolated,
-        **_interval_entries(reached.interval),
+        **_interval_entries(_interval(reached, answer)),
     }
 
 
@@ -178,13 +186,15 @@ def _interval_entries(interval: Interval | None) -> dict[str, float]:
     return entries
 
 
-def _ranges(interval: Interval | None, form: str) -> dict[str, str]:
-    """The intervals as printed."""
+def _ranges(interval: Interval | None, form: str, unit: str = "") -> dict[str, str]:
+    """The intervals as printed, their unit where it is not the answer's at the end of their names."""
     if interval is None:
         return {}
     ends = {"covariance": interval.covariance, "bootstrap": interval.bootstrap}
     return {
-        source: f"{format(pair[0], form)}..{format(pair[1], form)}" for source, pair in ends.items() if pair is not None
+        f"{source}{unit}": f"{format(pair[0], form)}..{format(pair[1], form)}"
+        for source, pair in ends.items()
+        if pair is not None
     }
 
 

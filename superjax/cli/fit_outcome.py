@@ -40,6 +40,7 @@ _READING = (
     f"quantile is fitted where k/d >= {QUANTILE_RATIO:g}. Rows named published hold the published constants, and their "
     "errors where k > d."
 )
+_TREATED = {"exclude": "k>d", "zero": "0 for k<=d", "formula": "all k"}
 _NO_INTERVAL = "A law without a 95 % interval has too few dimensions to resample: the same rows would come every time."
 _FIT_COLUMNS = (
     Column("shown", "law"),
@@ -212,7 +213,12 @@ def _published_row(kind: str, k: np.ndarray, d: np.ndarray, coherence: np.ndarra
 
 
 def _named(kind: str, law: str, treatment: str) -> dict[str, Any]:
-    return {"shown": " ".join(filter(None, (law, kind, treatment))), "kind": kind, "law": law, "low_k": treatment}
+    return {
+        "shown": " ".join(filter(None, (law, kind, _TREATED.get(treatment, treatment)))),
+        "kind": kind,
+        "law": law,
+        "low_k": treatment,
+    }
 
 
 def _fit_figures(fits: Sequence[tuple[str, LawFit]], config: FitConfig) -> dict[str, Callable[[], Figure]]:

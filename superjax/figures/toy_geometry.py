@@ -52,6 +52,7 @@ def norms_and_overlaps(result: EnsembleResult, geometries: Sequence[Geometry]) -
     cosines.set(xlabel="cosine of two rows with norm > 1", ylabel="density of pairs")
     plain_log(norms.yaxis)
     plain_log(cosines.yaxis)
+    norms.set_xlim(0, 1.05 * min(2.0, max(float(np.max(one.norms)) for one in geometries)) or None)
     norms.legend()
     return figure
 
@@ -81,7 +82,7 @@ def _overlap_guides(means: Axes, variances: Axes, sizes: Sequence[int], n: int) 
     means.plot(m, mean, color=INK, linewidth=1, label="random, 1/m")
     whole = np.array([size for size in sorted(set(sizes)) if min(n, size**2 / 2) > size])
     kappa = [welch_overlap(int(min(n, size**2 / 2)), int(size)) for size in whole]
-    means.plot(whole, kappa, "_:", color=INK, linewidth=1, label="Welch κ², ν = min(n, m²/2)")
+    means.plot(whole, kappa, "_:", color=INK, linewidth=1, label="guide: Welch κ² of min(n, m²/2) rows")
     variances.plot(m, variance, color=INK, linewidth=1, label="random, 2(m - 1) / (m²(m + 2))")
     for axes, what in ((means, "mean"), (variances, "variance")):
         plain_log(axes.xaxis, sizes)

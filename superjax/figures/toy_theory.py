@@ -64,7 +64,7 @@ def strongly_represented(result: EnsembleResult, geometries: Sequence[Geometry])
 
     Source:
         Liu, Liu and Gore 2025, arXiv 2505.10465: m^2 / 2 directions can nearly be an equiangular frame. A guide only:
-        measured shares pass it at small m and stay below 1 at large m.
+        measured shares lie on either side of it.
     """
     figure = new_figure(5.2, 3.6)
     axes = figure.subplots()

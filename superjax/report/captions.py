@@ -40,7 +40,7 @@ _CAPTIONS = {
         "How far the points lie above 1/d of random directions: rows with a common direction, or in fewer dimensions.",
     ),
     ("train", "loss"): Caption(
-        "Test loss against hidden dimension m, a curve for each decay",
+        "Test loss against hidden dimension m, a curve for each decay, or for seven of them",
         "The slope: growth (γ < 0) follows 1/m whatever the data, decay (γ > 0) keeps the most frequent features only "
         "and follows their tail.",
     ),
@@ -63,7 +63,8 @@ _CAPTIONS = {
     ),
     ("train", "strongly_represented"): Caption(
         "Share of features with a row longer than 1 under growth, against m",
-        "The dotted guide is an order of magnitude: measured shares pass it at small m and stay below 1 at large m.",
+        "Shares that grow with m towards 1. The dotted line, where m²/2 rows would be long, is a guide and no bound: "
+        "shares may lie on either side of it.",
     ),
     ("train", "dimensionality"): Caption(
         "Dimensions each feature has to itself against sparsity, beside those of simple polytopes",
@@ -75,8 +76,8 @@ _CAPTIONS = {
     ),
     ("train", "geometry"): Caption(
         "Lengths of rows, cosines of pairs of long rows, and mean and variance of the squared cosine against m",
-        "Above: lengths pile up at 0 and 1 under decay. Below: points near the Welch value lie as evenly as directions "
-        "can; points on the full lines are no better than random.",
+        "Above: lengths pile up at 0 and 1 under decay. Below: points on the full lines are no better than "
+        "random; the dotted guide is the least mean that min(n, m²/2) rows can have, which fewer long rows pass.",
     ),
     ("train", "gram"): Caption(
         "W Wᵀ of some of the smallest models",

@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from superjax.report.section import Cell, Column
 
+_LAWS = (
+    "jl_proven: proven by random projection; jl_random: of the best of 1000 random draws; jl, jl_optimised, ratio, "
+    "full: fitted to optimised packings; quantile: no fitted constant; *: extrapolated"
+)
 _COLUMNS = (
     Column("model"),
     Column("matrix", meaning="which matrix of the model"),
@@ -55,7 +59,7 @@ _COLUMNS = (
     Column("restarts", format=".0f"),
     Column("steps", format=",.0f"),
     Column("seconds", unit="s", format=".1f"),
-    Column("shown", "law"),
+    Column("shown", "law", meaning=_LAWS),
     Column("kind"),
     Column("law"),
     Column("low_k", "k ≤ d", meaning="what was done with rows of k ≤ d"),
@@ -72,8 +76,10 @@ _COLUMNS = (
     Column("directions"),
     Column("log10_k", "log₁₀ k", format=".2f", meaning="within what is possible"),
     Column("formula", meaning="what the law's formula says by itself"),
-    Column("covariance", "95 % covariance"),
-    Column("bootstrap", "95 % bootstrap"),
+    Column("covariance_log10_k", "95 % covariance", unit="log₁₀ k", meaning="none where the answer is held at a limit"),
+    Column("bootstrap_log10_k", "95 % bootstrap", unit="log₁₀ k"),
+    Column("covariance", "95 % covariance", unit="of the answer", meaning="none where the answer is held at a limit"),
+    Column("bootstrap", "95 % bootstrap", unit="of the answer"),
     Column("reads", "answer"),
     Column("from", "by"),
     Column("extrapolated", meaning="outside the range the law was fitted on"),

@@ -97,7 +97,10 @@ def _headlines_table(parts: Sequence[Part]) -> Markup | None:
     note = ""
     if any(row["published"] for row in rows):
         columns += [Column("published"), Column("source")]
-        note = "A published number stands beside ours where there is one for the same quantity and size."
+        note = (
+            "A published number stands beside ours where there is one for the same quantity and size; published "
+            "constants of a law were fitted to the k and d their source names, whatever the table here holds."
+        )
     columns.append(Column("run"))
     return table_block(Table.whole("Headline numbers", rows, columns, "headlines.csv"), note=note)
 
@@ -152,7 +155,7 @@ def _tables(part: Part) -> list[Markup]:
         filled = [key for key in part.section.columns if any(row.get(key) is not None for row in rows)]
         keys = filled or list(rows[0])
         left_out = len(rows[0]) - len(keys)
-        note = f"The CSV has {left_out} more columns." if left_out > 0 else ""
+        note = f"The CSV has {left_out} more column{'s' * (left_out != 1)}." if left_out > 0 else ""
         name, file = f"{part.title}: all rows", f"{part.run.name}-table.csv"
         blocks.append(_table(Table(name, rows, columns_of(keys), part.run.table, file), note))
     return [element("h3", "Tables"), *blocks] if blocks else []
@@ -210,7 +213,9 @@ def _flat(config: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, st
 
 def _device(run: Run) -> str:
     count = run.manifest.get("device_count")
-    return f"{count} × {run.manifest.get('platform')} ({run.manifest.get('device_kind')})" if count else "none used"
+    platform, kind = run.manifest.get("platform"), run.manifest.get("device_kind")
+    named = f" ({kind})" if kind != platform else ""
+    return f"{count} × {platform}{named}" if count else "none used"
 
 
 def _moment(value: Any) -> str | None:

@@ -168,3 +168,22 @@ def test_the_largest_questions_have_answers_for_reading(arguments, capsys):
     assert "The quantile law has no constants" in captured.out
     if arguments[0] == "--d=1000000000":
         assert "1 % more epsilon gives 10^18.3 times as many directions" in " ".join(captured.out.split())
+
+
+def test_an_answer_held_at_a_limit_has_no_interval_and_the_others_name_their_unit(tmp_path, capsys):
+    from superjax.report import build_report
+
+    out = tmp_path / "held"
+    assert main(["capacity", "--d=4096", "--epsilon=0.0645", f"--out={out}"]) == 0
+    with (out / "table.csv").open() as file:
+        rows = {row["law"]: row for row in csv.DictReader(file)}
+    assert float(rows["jl_random"]["log10_k"]) == pytest.approx(math.log10(4096))  # the formula alone says 277
+    assert rows["jl_random"]["bootstrap_log10_k"] == rows["jl_random"]["covariance_low"] == ""
+    low, high = map(float, rows["full"]["covariance_log10_k"].split(".."))
+    assert low < float(rows["full"]["log10_k"]) < high
+    text = " ".join(capsys.readouterr().out.split())
+    assert "held at a limit" in text
+    assert "jl_random to the best of 1000 random draws" in text
+    page = build_report([out])
+    assert "log₁₀ k" in page[page.index("95 % covariance") :][:60]
+    assert "jl_proven: proven by random projection" in page

@@ -10,8 +10,8 @@ from superjax.report.published import CAPACITY_SOURCE, model_at
 from superjax.report.section import Headline, Section, shown
 
 _COLUMNS = (
-    "shown", "directions", "reads", "epsilon", "d", "log10_k", "formula", "covariance", "bootstrap", "extrapolated",
-    "from",
+    "shown", "directions", "reads", "epsilon", "d", "log10_k", "formula", "covariance_log10_k", "bootstrap_log10_k",
+    "covariance", "bootstrap", "extrapolated", "from",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from superjax.laws import published_packings
 from superjax.report.folders import Run
 from superjax.report.published import CAPACITY_SOURCE, law_constants
 from superjax.report.section import Headline, Section, shown
@@ -21,7 +22,7 @@ _COLUMNS = (
 def section(run: Run) -> Section:
     """What a fit has to say: of capacity laws, of a power law, or of a loss with offsets."""
     summary = run.summary
-    subject = PurePath(summary["table"]).name
+    subject = "/".join(PurePath(summary["table"]).parts[-2:])
     if "fits" not in summary:
         return Section(subject, [_offset_headline(summary)], _COLUMNS)
     if summary["fits"] and "law" in summary["fits"][0]:
@@ -32,17 +33,24 @@ def section(run: Run) -> Section:
 def _law_headlines(fit: Mapping[str, Any]) -> Iterator[Headline]:
     kind = fit["kind"] or "optimised"
     published = law_constants(fit["law"], kind) or {}
+    source = f"{CAPACITY_SOURCE}; {_fitted_range(kind)}" if published else ""
     name = f"{' '.join(filter(None, (fit['law'], fit['kind'])))} law"
     treated = f"rows of k ≤ d {_TREATMENTS[fit['low_k']]}"
     for constant, value in fit["constants"].items():
         low, high = fit["intervals"][constant]
-        theirs = (shown(published[constant], ".6g"), CAPACITY_SOURCE) if constant in published else ("", "")
+        theirs = (shown(published[constant], ".6g"), source) if constant in published else ("", "")
         interval = "" if low is None or high is None else f" (95 % {low:.4g} to {high:.4g})"
         yield Headline(f"{name}: {constant}, {treated}", f"{value:.5g}{interval}", *theirs)
     # An error belongs to its rows: the published one stands beside ours on the published table alone.
     same_rows = published and fit["low_k"] != "exclude" and fit["n"] == _PUBLISHED_ROWS[kind]
     theirs = (f"{published['mape']:.4g} %", CAPACITY_SOURCE) if same_rows else ("", "")
     yield Headline(f"{name}: mean error of epsilon, {treated}", f"{fit['mape']:.4g} % of {fit['n']:,d} rows", *theirs)
+
+
+def _fitted_range(kind: str) -> str:
+    """Where the published constants were fitted."""
+    k, d, _ = published_packings(kind)
+    return f"k {k.min():g} to {k.max():g}, d {d.min():g} to {d.max():g}"
 
 
 def _power_headline(fit: Mapping[str, Any]) -> Headline:
