@@ -98,7 +98,11 @@ def power(table: Table, config: FitConfig) -> Outcome:
     figures: dict[str, Callable[[], Figure]] = {}
     arrays: dict[str, np.ndarray] = {}
     groups = _groups(table, config.by)
-    files = file_names(group for group, _ in groups)
+    by = ",".join(config.by)
+    files = {
+        group: name
+        for (group, _), name in zip(groups, file_names(f"{by}_{g}" for g, _ in groups).values(), strict=True)
+    }
     for group, part in groups:
         x, y = part.positive(config.x), part.positive(config.y)
         try:
@@ -113,7 +117,7 @@ def power(table: Table, config: FitConfig) -> Outcome:
         rows.append({"group": group, **entry})
         summary.append({"group": group, **entry, "interval": list(found.interval), "window": list(found.window)})
         suffix = f"-{files[group]}" if group else ""
-        figures[f"power{suffix}"] = partial(_power, found, x, y, (config.x, config.y))
+        figures[f"power{suffix}"] = partial(_power, found, x, y, (config.x, config.y), f"{by} {group}" if group else "")
         arrays |= {f"x{suffix}": x, f"y{suffix}": y}
     lines.append(f"{config.y} = scale {config.x}^exponent, least squares in logarithms; interval by resampled points.")
     if config.parameters:
@@ -330,10 +334,10 @@ def _draw(name: str, fits: Sequence[LawFit]) -> Figure:
     )
 
 
-def _power(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str, str]) -> Figure:
+def _power(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str, str], group: str) -> Figure:
     from superjax.figures.laws import power_figure
 
-    return power_figure(fit, x, y, labels)
+    return power_figure(fit, x, y, labels, group)
 
 
 def _offset(fit: OffsetFit, m: np.ndarray, loss: np.ndarray, groups: Sequence[str]) -> Figure:

@@ -87,7 +87,7 @@ def bracket_figure(d: int, curves: Mapping[str, np.ndarray], *, mark: float | No
         axes.plot(epsilons, curves[name], color=colour, linestyle=":" if colour == INK else "--", label=title)
     if mark is not None:
         axes.axvline(mark, color=INK, linewidth=0.8)
-        axes.annotate(f" {mark:g}", (mark, 0.4), fontsize=8)
+        axes.annotate(rf" $\epsilon$ = {mark:g}", (mark, 0.4), fontsize=8)
     axes.set(xlim=(0, epsilons[-1]), ylim=(0, 1.02 * most[-1]))
     axes.set(xlabel=r"accepted |cosine| $\epsilon$", ylabel=r"$\log_{10}$ directions")
     axes.set_title(f"How many directions fit in $R^{{{d}}}$")

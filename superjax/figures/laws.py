@@ -13,9 +13,15 @@ from superjax.laws import (
     OffsetFit,
     PowerFit,
 )
+from superjax.laws.quantile import QUANTILE_RATIO
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_FEW_TICKS = 12
+_REACH = {"quantile": f" (k/d ≥ {QUANTILE_RATIO:g})"}
+"""The rows a law holds for, where that is not all: other dimensions are absent from its panel."""
 
 
 @house_style()
@@ -40,6 +46,7 @@ def surface_figure(fits: Sequence[LawFit]) -> Figure:
         axes.set(xlabel=r"$\log_{10} k$", ylabel=r"$\log_{10} d$", zlabel="coherence")
         axes.set_title(f"{fit.law}: R² {fit.r2:.5f}, median {fit.median_ape:.2f} %", y=0.96)
         axes.view_init(elev=22, azim=40)
+        axes.set_box_aspect(None, zoom=0.75)  # room for the vertical label
         axes.locator_params(nbins=4)
     return figure
 
@@ -64,12 +71,13 @@ def curves_figure(fits: Sequence[LawFit]) -> Figure:
         for colour, d in zip(colours, dimensions, strict=True):
             rows = (fit.d == d) & (fit.coherence > 0)
             axes.plot(fit.k[rows], fit.coherence[rows], "o", markersize=3, color=colour, label=f"{d:g}")
-            if rows.sum() > 1:
-                k = np.geomspace(fit.k[rows].min(), fit.k[rows].max(), 60)
+            if rows.any():
+                margin = 1.0 if rows.sum() > 1 else 1.3  # a curve through a single point too
+                k = np.geomspace(fit.k[rows].min() / margin, fit.k[rows].max() * margin, 60)
                 curve = fit.predict(k, np.full_like(k, d))
                 axes.plot(k, np.where(curve > 0, curve, np.nan), color=colour, linewidth=0.9)
         axes.set_xlabel("vectors k")
-        axes.set_title(f"{fit.law}: R² {fit.r2:.5f}")
+        axes.set_title(f"{fit.law}{_REACH.get(fit.law, '')}: R² {fit.r2:.5f}")
         for axis in (axes.xaxis, axes.yaxis):
             plain_log(axis)
     panels[0].set_ylabel("coherence, largest |cosine|")
@@ -99,16 +107,15 @@ def residual_figure(fits: Sequence[LawFit]) -> Figure:
             percent = 100 * (fit.coherence[rows] - fit.predicted[rows]) / fit.coherence[rows]
             axes.plot(fit.k[rows] / d, percent, ".", markersize=4, color=colour, label=f"{d:g}")
         axes.axhline(0, color=INK, linewidth=0.8)
-        axes.set_xlabel("k / d")
+        axes.set(xlabel="k / d", ylabel="measured - fitted, %")  # each panel has a scale of its own
         plain_log(axes.xaxis)
         axes.set_title(f"{fit.law}: mean {fit.mape:.2f} %, median {fit.median_ape:.2f} %", fontsize=8.5)
-    panels[0].set_ylabel("measured - fitted, %")
     figure.legend(*panels[0].get_legend_handles_labels(), title="d", loc="outside right center")
     return figure
 
 
 @house_style()
-def power_figure(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str, str]) -> Figure:
+def power_figure(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str, str], group: str = "") -> Figure:
     """A power law through its points; those outside the window are hollow.
 
     Args:
@@ -116,6 +123,7 @@ def power_figure(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str,
         x: ``[n]``, all points.
         y: ``[n]``.
         labels: names of x and y.
+        group: which rows of the table, as the title says; empty for all.
 
     Returns:
         The figure, both axes logarithmic.
@@ -129,14 +137,19 @@ def power_figure(fit: PowerFit, x: np.ndarray, y: np.ndarray, labels: tuple[str,
     names = [plain_text(label) for label in labels]
     if _spans_too_much(x) or _spans_too_much(y):
         shown, names = np.log10, [rf"$\log_{{10}}$ {name}" for name in names]
-    axes.plot(shown(x[inside]), shown(y[inside]), "o", color=PALETTE[0])
-    axes.plot(shown(x[~inside]), shown(y[~inside]), "o", color=PALETTE[0], fillstyle="none")
-    axes.plot(shown(ends), shown(fit.predict(ends)), color=PALETTE[1])
+    axes.plot(shown(x[inside]), shown(y[inside]), "o", color=PALETTE[0], label="fitted")
+    if not inside.all():
+        axes.plot(
+            shown(x[~inside]), shown(y[~inside]), "o", color=PALETTE[0], fillstyle="none", label="outside the window"
+        )
+    axes.plot(shown(ends), shown(fit.predict(ends)), color=PALETTE[1], label=f"exponent {fit.exponent:.3f}")
+    axes.legend()
     axes.set(xlabel=names[0], ylabel=names[1])
     if shown is not np.log10:
-        plain_log(axes.xaxis)
+        plain_log(axes.xaxis, x if len(np.unique(x)) <= _FEW_TICKS else None)
         plain_log(axes.yaxis)
-    axes.set_title(f"exponent {fit.exponent:.3f} ± {fit.exponent_stderr:.3f} (95 % {low:.3f} to {high:.3f})")
+    named = f"{plain_text(group)}\n" if group else ""
+    axes.set_title(f"{named}exponent {fit.exponent:.3f} ± {fit.exponent_stderr:.3f} (95 % {low:.3f} to {high:.3f})")
     return figure
 
 

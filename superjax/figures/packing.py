@@ -156,7 +156,7 @@ def coherence_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     plain_log(axes.xaxis, [row["k"] for row in rows])
     if lines:
         plain_log(axes.yaxis)
-    axes.set_title("Packings against their number")
+    axes.set_title(f"{_VALUE[rows[0]['objective']].capitalize()} against the number of vectors")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
     return figure
 

@@ -117,7 +117,7 @@ def plain_log(axis: Axis, values: Sequence[float] | np.ndarray | None = None) ->
         return
     low, high = sorted(axis.get_data_interval())
     if low > 0 and high < 1e3 * low:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 3 * low else (1, 1.5, 2, 3, 4, 5, 6, 8)))
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 6 * low else (1, 1.5, 2, 3, 4, 5, 6, 8)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
 

@@ -33,7 +33,7 @@ def loss_against_m(curves: Sequence[Curve]) -> Figure:
     panels = [panels[i] for i in evenly(len(panels), MOST_PANELS)]
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = new_figure(max(5.6, 3.4 * columns), 3.4 * rows)
+    figure = new_figure(max(5.6, 3.4 * columns), 4.3 * rows)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()
@@ -69,7 +69,7 @@ def _loss_panel(axes: Axes, curves: Sequence[Curve]) -> None:
     plain_log(axes.xaxis, first.m)
     plain_log(axes.yaxis)
     axes.set_xlabel("hidden dimension m")
-    axes.legend(fontsize=6.5, frameon=True, edgecolor="none", framealpha=0.85)
+    axes.legend(fontsize=6.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))  # below: on the lines otherwise
 
 
 @house_style()

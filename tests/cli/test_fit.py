@@ -114,7 +114,7 @@ def test_power_laws_by_group_in_a_window(tmp_path, capsys):
     assert found["b"]["exponent"] == pytest.approx(-0.5)
     assert found["a"]["window"] == [8, 64]
     assert found["b"]["width_exponent"] == pytest.approx(-0.5 * 2.52)
-    assert (tmp_path / "run" / "figures" / "power-a.png").exists()
+    assert (tmp_path / "run" / "figures" / "power-dist_a.png").exists()
     assert "-1.0000" in capsys.readouterr().out
 
 
@@ -225,3 +225,11 @@ def test_an_interval_that_no_resample_supports_is_left_out_and_said(tmp_path, ca
     assert written[0]["C_low"] == ""
     assert main(["report", str(out), f"--out={tmp_path / 'page'}"]) == 0
     assert "ratio law: C" in (tmp_path / "page/report.html").read_text()
+
+
+def test_figures_of_groups_are_named_by_column_and_sign(tmp_path):
+    rows = [(m, decay, 3 / m) for decay in (-1.0, 1.0) for m in (4, 8, 16)]
+    table = write(tmp_path / "toy.csv", "m,decay,loss", rows)
+    out = tmp_path / "run"
+    assert main(["fit", f"--table={table}", "--law=power", "--by=decay", "--draws=4", f"--out={out}"]) == 0
+    assert {path.name for path in (out / "figures").glob("*.png")} == {"power-decay_-1.0.png", "power-decay_1.0.png"}

@@ -74,3 +74,19 @@ def test_a_power_law_over_six_hundred_decades_draws_without_a_warning(tmp_path):
     np.testing.assert_allclose(figure.axes[0].lines[0].get_xdata(), [-300, -150, 0, 300])
     assert "log" in figure.axes[0].get_xlabel()
     save(figure, tmp_path, "wide")
+
+
+def test_a_power_figure_has_its_sizes_as_ticks_and_says_its_group():
+    x = np.array([4.0, 8, 16])
+    axes = draw.power_figure(fit_power(x, 3 / x), x, 3 / x, ("m", "loss"), "decay -1.0").axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["4", "8", "16"]
+    assert axes.get_title(loc="left").startswith("decay -1.0\nexponent")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["fitted", "exponent -1.000"]
+
+
+def test_every_panel_of_residuals_and_every_single_point_is_labelled():
+    k, d = np.array([800.0, 1600, 800, 3200]), np.array([16.0, 16, 32, 16])
+    fit = fit_law(k, d, np.sqrt(np.log(k / d) / d), "ratio", draws=0)
+    assert [axes.get_ylabel() for axes in draw.residual_figure([fit, fit]).axes] == ["measured - fitted, %"] * 2
+    [panel] = draw.curves_figure([fit]).axes
+    assert len(panel.get_lines()) == 4  # points and a curve for each d, one of which has a single point

@@ -57,7 +57,8 @@ def test_norms_and_overlaps(ensemble):
     norms, _, means, variances = draw_geometry.norms_and_overlaps(result, geometries).axes
     assert [text.get_text() for text in norms.get_legend().get_texts()] == ["γ -1", "γ +0", "γ +1"]
     labels = [text.get_text() for text in means.get_legend().get_texts()]
-    assert labels == ["random, 1/m", "Welch κ², ν = min(n, m²/2)"]
+    assert labels == ["random, 1/m", "guide: Welch κ² of min(n, m²/2) rows"]
+    assert norms.get_xlim()[1] <= 1.05 * max(one.norms.max() for one in geometries)
     many = [one.strong_overlaps for one in geometries if one.strong_overlaps.rows >= draw_geometry.FEWEST_ROWS]
     for axes, name in ((means, "mean"), (variances, "variance")):
         drawn = np.concatenate([line.get_ydata() for line in axes.lines if line.get_marker() == "."])
