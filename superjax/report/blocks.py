@@ -16,8 +16,10 @@ from superjax.report.section import Cell, Column, Link, Table, shown
 MOST_ROWS = 2000
 """Rows of a table on the page; a browser sorts as many at once, and the download has them all."""
 
-_WIDE = 2.2
-"""Width over height from which a figure takes the page's whole width."""
+_WIDE, _WIDE_POINTS = 2.2, 580
+"""Width over height, and width in points, from either of which a figure takes the page's whole width."""
+
+_PNG_DPI = 200
 
 
 def table_block(table: Table, *, note: str = "") -> Markup:
@@ -36,11 +38,12 @@ def table_block(table: Table, *, note: str = "") -> Markup:
     ]
     if len(table.rows) > MOST_ROWS:
         note = f"The first {MOST_ROWS:,d} of {len(table.rows):,d} rows; the CSV has all. {note}"
+    caption = element("caption", element("span", table.name))
     return element(
         "div",
         element(
             "div",
-            element("table", element("caption", table.name), element("thead", head), element("tbody", *body)),
+            element("table", caption, element("thead", head), element("tbody", *body)),
             class_="scroll", tabindex=0, role="region", aria_label=f"{table.name}, scrolls",
         ),
         element("p", note, class_="note") if note else None,
@@ -104,19 +107,20 @@ def figure_block(run: Run, figure: Figure, number: int) -> Markup:
     text = element("figcaption", element("b", f"Figure {number}. {caption.shows}. "), caption.look_for or None, file)
     alt = f"{caption.shows} ({figure.name})"
     source = f"data:{figure.kind};base64,{base64.b64encode(figure.content).decode('ascii')}"
-    wide = "wide" if _aspect(figure) > _WIDE else None
-    return element("figure", element("img", src=source, alt=alt), text, class_=wide)
+    width, height = _size(figure)
+    wide = "wide" if width / height > _WIDE or width > _WIDE_POINTS else None
+    picture = element("div", element("img", src=source, alt=alt), class_="picture")
+    return element("figure", picture, text, class_=wide)
 
 
-def _aspect(figure: Figure) -> float:
-    """Width over height, as the file states them; 1 where it does not."""
+def _size(figure: Figure) -> tuple[float, float]:
+    """Width and height in points, as the file states them; (1, 1) where it does not."""
     if figure.kind == "image/png":
-        return int.from_bytes(figure.content[16:20]) / max(int.from_bytes(figure.content[20:24]), 1)
+        width, height = (int.from_bytes(figure.content[place : place + 4]) * 72 / _PNG_DPI for place in (16, 20))
+        return (width, height) if width and height else (1.0, 1.0)
     box = re.search(rb'viewBox="\s*\S+\s+\S+\s+([0-9.]+)\s+([0-9.]+)', figure.content[:4000])
-    if box is None:
-        return 1.0
-    width, height = (float(part) for part in box.groups())
-    return width / height if height else 1.0
+    width, height = (float(part) for part in box.groups()) if box else (1.0, 1.0)
+    return (width, height) if width and height else (1.0, 1.0)
 
 
 def command_block(arguments: Sequence[str], note: Markup | None) -> Markup:

@@ -193,3 +193,13 @@ def test_on_paper_it_is_whole_and_without_controls(page):
     )
     page.media()
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_what_is_folded_is_printed_and_figures_stay_legible_on_a_phone(tab, report_file):
+    tab.open(report_file, width=360, height=800, mobile=True)
+    assert tab.evaluate("Math.min(...[...document.images].map((image) => image.clientWidth)) >= 576")
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    folded = "document.querySelector('details:not([open]) pre')"
+    assert not tab.evaluate(f"{folded}.checkVisibility({{ contentVisibilityAuto: true, visibilityProperty: true }})")
+    tab.media("print")
+    assert tab.evaluate(f"{folded}.getBoundingClientRect().height > 20")
