@@ -14,6 +14,7 @@ import yaml
 from superjax.cli import distributed, main
 from superjax.cli.app import COMMANDS, load
 from superjax.cli.parsing import define_flags, parse
+from superjax.report import captions
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(ROOT.glob("*.md"))
@@ -110,6 +111,14 @@ def test_the_readme_says_where_the_model_of_the_demo_lies(minilm_folder):
 def test_the_two_scripts_come_first():
     head = (ROOT / "README.md").read_text().split("## ")[0]
     assert re.findall(r"^    (\S+)", head, re.MULTILINE) == ["./scripts/run.sh", "./scripts/test.sh"]
+
+
+def test_every_figure_that_the_list_of_figures_names_is_one_of_ours():
+    known = {name for _, name in captions._CAPTIONS}
+    rows = [line for line in (ROOT / "docs" / "FIGURES.md").read_text().splitlines() if line.startswith("| ")]
+    named = {name.removesuffix("_N") for line in rows for name in re.findall(r"`([a-z_]+N?)`", line)}
+    assert named >= {"bracket", "geometry", "gram", "surfaces"}
+    assert named - set(COMMANDS) - {"mean_sq_overlap", "ambiguity"} <= known  # columns
 
 
 def test_every_flag_named_in_the_tables_exists():
