@@ -146,7 +146,10 @@ def run(config: PackConfig, context: Context) -> Outcome:
     if config.orbits and not processes.alone():
         raise InputError("--orbits: they are packed on one device; leave --distributed out")
     context.together(lambda: _given(config, context), lambda contents: contents)
-    with context.checkpoints() as kept, context.progress(f"{len(config.cells)} cells") as on_progress:
+    with (
+        context.checkpoints() as kept,
+        context.progress(f"{len(config.cells)} cell{'s' * (len(config.cells) != 1)}") as on_progress,
+    ):
         records = Records(config, context, kept)
         for k, d in records.longest_first():
             follow = _follow(config, k, d, records.progress_of(k, d, on_progress))
