@@ -8,7 +8,7 @@ ensure test
 if [ $# -eq 0 ]; then
     "$root/scripts/check.sh"
     cd "$root"
-    exec "$venv/bin/python" -m pytest
+    exec "$venv/bin/python" -m pytest --numprocesses auto --maxprocesses 4
 fi
 
 # pytest finds its settings at the root; paths keep the meaning they have where the caller stands.
