@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,8 @@ os.environ["XDG_CACHE_HOME"] = str(Path(tempfile.gettempdir()) / f"superjax-test
 import jax
 import pytest
 
+# A shell that runs the suite in the background has it ignore SIGINT, which the tests' processes would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_enable_compilation_cache", False)  # here, in the tests' own process
 jax.config.update("jax_numpy_rank_promotion", "raise")
