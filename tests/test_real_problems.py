@@ -126,7 +126,7 @@ HELD_BY = {
     26: [
         "toy/test_ensemble.py::test_programs_are_compiled_once_a_group",
         "core/test_loop.py::test_one_compilation_for_all_chunks_and_runs",
-        "cli/test_app.py::test_the_compilation_cache_is_filled_and_only_for_the_run",
+        "cli/test_cache.py::test_the_cache_is_filled_and_only_for_the_run",
     ],
     27: ["toy/test_ensemble.py::test_a_member_that_diverges_is_frozen_and_touches_no_other"],
     28: [

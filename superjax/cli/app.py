@@ -27,7 +27,7 @@ from superjax.cli.endings import (
 )
 from superjax.cli.execution import Execution
 from superjax.cli.parsing import parse
-from superjax.cli.place import Place
+from superjax.cli.place import ALONE, Place
 from superjax.cli.quiet import quiet_orbax
 from superjax.cli.terminal import Terminal
 from superjax.core.errors import InputError
@@ -131,7 +131,7 @@ def _dispatch(arguments: tuple[str, ...], terminal: Terminal, worker: parent.Wor
         return Execution(first, command, tuple(rest), values, terminal, place).execute()
 
     if worker is None or not values.distributed:
-        return execute(terminal, Place())
+        return execute(terminal, ALONE)
     return _execute_joined(execute, values, terminal, worker)
 
 

@@ -30,6 +30,7 @@ _VACUOUS = "An epsilon above 0.2 is class 1: the published laws say nothing ther
 
 
 def capacity_outcome(found: Bracket) -> Outcome:
+    """How many directions fit at (d, epsilon): built, by each law, and impossible."""
     from superjax.laws import sensitivity
 
     rows: list[dict[str, Any]] = [
@@ -70,6 +71,7 @@ def capacity_outcome(found: Bracket) -> Outcome:
 
 
 def epsilon_outcome(found: EpsilonBracket) -> Outcome:
+    """The coherence of k directions in R^d: proven, by each law, and built."""
     rows: list[dict[str, Any]] = [
         {
             "law": "at most",
@@ -109,6 +111,7 @@ def epsilon_outcome(found: EpsilonBracket) -> Outcome:
 
 
 def dimension_outcome(found: DimensionBracket) -> Outcome:
+    """The dimension that k directions need at epsilon: proven, by each law, and built."""
     rows: list[dict[str, Any]] = [
         {
             "law": "built",

@@ -13,7 +13,7 @@ from absl.flags import FlagValues
 from superjax.cli import endings
 from superjax.cli.command import Command, Outcome
 from superjax.cli.interrupts import Interrupts
-from superjax.cli.place import Place
+from superjax.cli.place import ALONE, Place
 from superjax.cli.session import Session
 from superjax.cli.tables import format_table
 from superjax.cli.terminal import Terminal
@@ -45,7 +45,7 @@ class Execution:
         arguments: tuple[str, ...],
         flags: FlagValues,
         terminal: Terminal,
-        place: Place = Place(),  # noqa: B008  # frozen
+        place: Place = ALONE,
     ) -> None:
         self._place = place
         self._command = command

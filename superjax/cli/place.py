@@ -110,3 +110,7 @@ class Place:
         from superjax.core import processes
 
         return processes.agreed(code)
+
+
+ALONE = Place()
+"""The one process of an ordinary run."""

@@ -78,7 +78,7 @@ def _against_m(axes: Axes, sizes: np.ndarray, values: np.ndarray, colour: str) -
 def _overlap_guides(means: Axes, variances: Axes, sizes: Sequence[int], n: int) -> None:
     """Mean and variance of the squared cosine of random directions, and the mean of tight frames of min(n, m^2 / 2)."""
     m = np.geomspace(max(1.5, 0.85 * min(sizes)), 1.15 * max(sizes), 60)
-    mean, variance = np.array([random_overlap_moments(float(size)) for size in m]).T  # type: ignore[arg-type]
+    mean, variance = np.array([random_overlap_moments(size) for size in m]).T
     means.plot(m, mean, color=INK, linewidth=1, label="random, 1/m")
     whole = np.array([size for size in sorted(set(sizes)) if min(n, size**2 / 2) > size])
     kappa = [welch_overlap(int(min(n, size**2 / 2)), int(size)) for size in whole]

@@ -52,7 +52,7 @@ def settings_of(member: Member) -> dict[str, Any]:
         "alpha": float(member.alpha) if member.distribution == "power" else None,
         "density": float(member.probabilities.sum()) if member.density is None else float(member.density),
         "decay": float(member.decay),
-        "importance": float(member.importance) if np.ndim(member.importance) == 0 else "given",  # type: ignore[arg-type]
+        "importance": float(np.asarray(member.importance)) if np.ndim(member.importance) == 0 else "given",
         "activation": member.activation,
         "batch": member.batch,
     }

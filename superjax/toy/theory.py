@@ -87,7 +87,7 @@ def strong_exponent(alpha: float) -> float:
     return max(1.0, 2 * (alpha - 1))
 
 
-def random_overlap_moments(m: int) -> tuple[float, float]:
+def random_overlap_moments(m: float) -> tuple[float, float]:
     r"""Mean and variance of the squared cosine of random directions, which is Beta(1/2, (m - 1)/2).
 
     .. math:: \frac1m, \qquad \frac{2 (m - 1)}{m^2 (m + 2)}

@@ -395,12 +395,3 @@ class TestDevices:
         done = superjax("doctor", flag, f"--out={tmp_path / 'r'}", env={**inherited, **environment})
         assert done.returncode == 0, done.stderr
         assert json.loads((tmp_path / "r/manifest.json").read_text())["device_count"] == count
-
-    def test_the_compilation_cache_is_filled_and_only_for_the_run(self, tmp_path):
-        before = jax.config.jax_compilation_cache_dir
-        assert main(["count", "--word=a", "--precision=high", f"--compilation_cache={tmp_path / 'cache'}"]) == 0
-        assert jax.config.jax_compilation_cache_dir == before
-        done = superjax("doctor", f"--compilation_cache={tmp_path / 'programs'}")
-        assert done.returncode == 0, done.stderr
-        assert list((tmp_path / "programs").iterdir())
-        assert str(tmp_path / "programs") in done.stdout

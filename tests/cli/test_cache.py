@@ -9,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
+from superjax.cli import main
 from superjax.cli.cache import default_cache
 
 PROGRESS = re.compile(r"cell 1/1|1 cell")
@@ -52,14 +54,19 @@ def test_a_place_that_cannot_be_made_is_done_without(monkeypatch, tmp_path):
     assert default_cache() is None
 
 
+def packed(folder):
+    """Pack a cell in a process of its own, which has nothing to complain of."""
+    command = ["pack", "--k=170", "--d=4", "--steps=3", f"--out={folder}"]
+    done = subprocess.run([sys.executable, "-m", "superjax", *command], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert not [line for line in done.stderr.splitlines() if not PROGRESS.match(line)]
+
+
 def test_a_program_that_was_cut_short_is_replaced_without_a_word(tmp_path):
     """What a full disk or a killed process leaves of an entry, which JAX would warn of in every run to come."""
 
     def run(number):
-        command = ["pack", "--k=170", "--d=4", "--steps=3", f"--out={tmp_path / str(number)}"]
-        done = subprocess.run([sys.executable, "-m", "superjax", *command], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert not [line for line in done.stderr.splitlines() if not PROGRESS.match(line)]
+        packed(tmp_path / str(number))
         return {file: file.read_bytes() for file in Path(default_cache()).glob("jit_*_advance*-cache")}
 
     whole = run(1)
@@ -74,10 +81,7 @@ def test_a_program_that_was_cut_short_is_replaced_without_a_word(tmp_path):
 
 def test_26_a_second_process_compiles_less_and_says_nothing_of_it(tmp_path):
     def run(number):
-        command = ["pack", "--k=170", "--d=4", "--steps=3", f"--out={tmp_path / str(number)}"]
-        done = subprocess.run([sys.executable, "-m", "superjax", *command], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert not [line for line in done.stderr.splitlines() if not PROGRESS.match(line)]
+        packed(tmp_path / str(number))
         return json.loads((tmp_path / str(number) / "manifest.json").read_text())["compile_time_s"]
 
     first = run(1)
@@ -85,3 +89,14 @@ def test_26_a_second_process_compiles_less_and_says_nothing_of_it(tmp_path):
     assert any("_advance" in name for name in kept)
     assert run(2) < first / 2
     assert sorted(os.listdir(default_cache())) == kept  # nothing was compiled anew
+
+
+def test_the_cache_is_filled_and_only_for_the_run(tmp_path):
+    before = jax.config.jax_compilation_cache_dir
+    assert main(["doctor", f"--compilation_cache={tmp_path / 'cache'}"]) == 0
+    assert jax.config.jax_compilation_cache_dir == before
+    command = ["doctor", f"--compilation_cache={tmp_path / 'programs'}"]
+    done = subprocess.run([sys.executable, "-m", "superjax", *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "programs").iterdir())
+    assert str(tmp_path / "programs") in done.stdout
