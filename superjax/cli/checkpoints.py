@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from superjax.cli.interrupts import Interrupts
 from superjax.core import processes
 from superjax.core.arrays import Arrays
+from superjax.core.errors import EnvironmentFailure
 from superjax.runs.store import Saved, Store
 
 
@@ -33,14 +35,15 @@ class Checkpoints:
     ) -> None:
         self.folder = folder
         self._store, self._interrupts, self._begin, self._report = store, interrupts, begin, report
-        self._committed: str | None = None
+        self._noticed = 0
         self._saved: str | None = None
         self._last: tuple[Arrays, str] | None = None
 
     @property
     def saved(self) -> str | None:
         """What is on the disk by now, in words: where the newest state stands, or what has been done since."""
-        self._notice()
+        with suppress(EnvironmentFailure):  # it is told in what ends the run, if a full disk takes no report of it
+            self._notice()
         return self._saved
 
     def newest(self) -> Saved | None:
@@ -81,7 +84,7 @@ class Checkpoints:
         """
         self._last, self._saved = None, what
         if self._store is not None:  # a state of that work which gets to the disk only now is no news
-            self._committed = self._store.begun
+            self._noticed = self._store.saves
 
     def save_last(self) -> None:
         """Save the end of a loop whose results are not yet kept otherwise."""
@@ -93,7 +96,7 @@ class Checkpoints:
 
     def _notice(self) -> None:
         """Report a state that is known to be on the disk since the last look."""
-        committed = None if self._store is None else self._store.committed
-        if committed != self._committed and committed is not None:
-            self._committed = self._saved = committed
-            self._report(committed)
+        if self._store is None or self._store.complete <= self._noticed or self._store.committed is None:
+            return
+        self._noticed, self._saved = self._store.complete, self._store.committed
+        self._report(self._store.committed)

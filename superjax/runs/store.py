@@ -80,11 +80,10 @@ class Store:
         self._writing: str | None = None
         self.committed: str | None = None
         """Where the work stood at the newest checkpoint known to be complete, in words."""
-
-    @property
-    def begun(self) -> str | None:
-        """Where it stood at the newest one, complete or still being written."""
-        return self._writing or self.committed
+        self.saves = 0
+        """How many checkpoints this process has found or begun."""
+        self.complete = 0
+        """The number of the newest of them that is known to be complete."""
 
     def __enter__(self) -> Store:
         return self
@@ -146,6 +145,7 @@ class Store:
             manager = self._manager()
             manager.save((manager.latest_step() or 0) + 1, args=both)
         self._writing, self._last, self._last_step = _place(item, arrays), time.monotonic(), _step(arrays)
+        self.saves += 1
 
     def wait(self) -> None:
         """Wait until what is being saved is complete.
@@ -159,7 +159,7 @@ class Store:
         with self._failures_named():
             self._manager().wait_until_finished()
             self._manager().check_for_errors()
-        self.committed = writing
+        self.committed, self.complete = writing, self.saves
 
     def close(self) -> None:
         """Wait, and let go of Orbax's threads; nothing half-written stays behind.
@@ -194,6 +194,8 @@ class Store:
             if not processes.any_of_them(found is None):
                 assert found is not None
                 self.committed = found.place
+                self.saves += 1
+                self.complete = self.saves
                 return found
             aside = self._set_aside(number)
             warnings.warn(
@@ -284,8 +286,10 @@ def _step(arrays: Mapping[str, Any]) -> int:
 
 
 def _place(item: str, arrays: Mapping[str, Any]) -> str:
+    # Work of several loops begins its steps anew in each.
+    loops = [f"{name} {int(arrays[name]) + 1}" for name in ("round", "restart") if name in arrays]
     step = f"step {int(arrays['step'])} of {int(arrays['steps'])}" if {"step", "steps"} <= set(arrays) else ""
-    return ", ".join(part for part in (item, step) if part)
+    return ", ".join(part for part in (item, *loops, step) if part)
 
 
 def _checksum(leaf: jax.Array | np.ndarray) -> int | None:

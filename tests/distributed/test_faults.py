@@ -109,7 +109,7 @@ def test_one_process_is_told_to_stop(processes, tmp_path):
     first, other = processes.ends()
     assert (first[0], other[0]) == (130, 130)
     said = first[2].splitlines()[-1]
-    assert said.startswith("superjax: interrupted, saved at coherence_100_8, step ")
+    assert said.startswith("superjax: interrupted, saved at coherence_100_8, restart 1, step ")
     assert said.split(";")[0] == other[2].replace("process 1: ", "").split(";")[0]
     for folder in (stopped, whole):
         assert main([*PACK, f"--out={folder}", "--devices=2"]) == 0

@@ -18,6 +18,8 @@ PATIENCE_S = 240.0
 """A loaded machine is slow; only a run that hangs takes this long."""
 
 ALL = 10**9
+START = (0, 0)
+NOTHING, EVERYTHING = (0, START), (ALL, START)
 """More items than any run has."""
 
 TRAIN = ("train", "--n=40", "--m=3,5", "--decay=-1,1", "--seeds=2", "--steps=8000", "--batch=128", "--chunk=3")
@@ -62,7 +64,7 @@ class Run:
     def wait_for_report(self):
         """Wait until this process has reported a state saved that was not before."""
         before = reported(self.folder)
-        return self.wait_for(lambda: reported(self.folder) > before and reported(self.folder)[1] > 0)
+        return self.wait_for(lambda: reported(self.folder) > before and reported(self.folder)[1] > START)
 
     def send(self, number):
         """Send a signal; the exit code, and what stood on stderr."""
@@ -70,9 +72,10 @@ class Run:
         return self.end()
 
     def kill(self):
-        """End it without a word."""
-        code, _ = self.send(signal.SIGKILL)
-        assert code == -signal.SIGKILL
+        """End it without a word; says whether it was still running."""
+        code, said = self.send(signal.SIGKILL)
+        assert code in (0, -signal.SIGKILL), said
+        return code != 0
 
     def end(self):
         """The exit code, and what stood on stderr."""
@@ -98,11 +101,11 @@ def saving(folder):
 
 
 def reported(folder):
-    """What `progress.json` says is saved: (items done, step of what is under way)."""
+    """What `progress.json` says is saved: (items done, where what is under way stands)."""
     try:
         progress = json.loads((Path(folder) / "progress.json").read_text())
     except FileNotFoundError:
-        return (ALL, 0) if finished(folder) else (0, 0)
+        return EVERYTHING if finished(folder) else NOTHING
     return progress.get("done", 0), step_in(progress.get("saved") or "")
 
 
@@ -113,14 +116,15 @@ def finished(folder):
 
 
 def gone_on(said):
-    """Where a run says that it goes on: (items done, step of what is under way)."""
+    """Where a run says that it goes on: (items done, where what is under way stands)."""
     match = re.search(r"going on: (\d+) of \d+ (?:members|cells) are done(.*)", said)
-    return (int(match[1]), step_in(match[2])) if match else (0, 0)
+    return (int(match[1]), step_in(match[2])) if match else NOTHING
 
 
 def step_in(text):
-    match = re.search(r"step (\d+) of", text)
-    return int(match[1]) if match else 0
+    """(Round or restart, step) of a loop's state."""
+    match = re.search(r"(?:(?:round|restart) (\d+), )?step (\d+) of", text)
+    return (int(match[1] or 0), int(match[2])) if match else START
 
 
 def table(folder):

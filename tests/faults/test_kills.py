@@ -32,13 +32,13 @@ def test_41_killed_while_working_and_while_saving_it_ends_with_the_same_bits(ref
     with Run(arguments, folder) as run:
         assert run.wait_for_report()
         time.sleep(random.uniform(0, 0.3))
-        run.kill()
+        assert run.kill()
     before = runs.reported(folder)
-    assert before[1] > 0
+    assert before[1] > runs.START
     with Run(arguments, folder) as run:
         assert run.wait_for_report()
         assert run.wait_for(lambda: runs.saving(folder))
-        run.kill()
+        assert run.kill()
     second = runs.reported(folder)
     assert second >= before  # nothing that was reported saved is lost
     said = runs.finish(arguments, folder)
@@ -65,7 +65,7 @@ def test_sigterm_and_sigint_save_and_the_command_they_print_goes_on(reference, t
     said = runs.finish(arguments, folder)
     if arguments is PACK:
         assert re.search(r"note: .*state/\d+: the checkpoint is damaged \(.*\); the one before is used", said)
-        assert (0, 0) < runs.gone_on(said) < saved
+        assert runs.NOTHING < runs.gone_on(said) < saved
     else:
         assert runs.gone_on(said) == saved
     runs.assert_same_results(folder, expected)
@@ -88,22 +88,21 @@ def test_a_dozen_kills_at_random_moments_lose_nothing_that_was_reported(referenc
     began = time.monotonic()
     runs.finish(arguments, tmp_path / "whole")
     whole = time.monotonic() - began
-    last, kills = (0, 0), 0
+    last, kills = runs.NOTHING, 0
     while kills < 12:
         with Run(arguments, folder) as run:
             until = time.monotonic() + chance.uniform(0, whole)
-            if not run.wait_for(lambda until=until: time.monotonic() > until):
-                code, said = run.end()
-                assert code == 0, said
-                runs.assert_same_results(folder, expected)
-                folder, last = tmp_path / f"run-{kills}", (0, 0)  # it came to its end: another one is killed on
-                continue
-            run.kill()
+            run.wait_for(lambda until=until: time.monotonic() > until)
+            killed = run.kill()
+        if not killed:
+            runs.assert_same_results(folder, expected)
+            folder, last = tmp_path / f"run-{kills}", runs.NOTHING  # it came to its end: another one is killed on
+            continue
         kills += 1
         now = runs.reported(folder)
         assert now >= last
         last = now
     said = runs.finish(arguments, folder)
-    if (0, 0) < last < (runs.ALL, 0):
+    if runs.NOTHING < last < runs.EVERYTHING:
         assert runs.gone_on(said) >= last
     runs.assert_same_results(folder, expected)
