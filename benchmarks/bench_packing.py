@@ -18,7 +18,7 @@ from benchmarks import _harness
 from superjax.core import loop
 from superjax.core import mesh as meshes
 from superjax.core.pairwise import Tile, reduce_pairs_in_ring
-from superjax.packing import AnnealHparams, coherence, pack
+from superjax.packing import AnnealHparams, Packing, coherence, pack
 from superjax.packing.objectives import Objective, Pull, SmoothMaximum
 from superjax.packing.rows import layout, prepare
 from superjax.packing.starts import random_start
@@ -29,7 +29,10 @@ WANTED = {(2000, 32): 7.0, (2000, 256): 2.5, (8000, 128): 6.0}
 RACES = ((2000, 32), (2000, 256))
 """Sizes of the race to the coherence that the published recipe reaches."""
 
-RECIPE_STEPS, RACE_STEPS = 5000, 1500
+LISTED = ((4000, 32), (8000, 32))
+"""Sizes at which packings with and without neighbour lists are compared."""
+
+RECIPE_STEPS, RACE_STEPS, LISTED_STEPS = 5000, 1500, 400
 
 
 @jax.tree_util.register_dataclass
@@ -128,6 +131,25 @@ def time_steps(k: int, d: int, mesh: Mesh, repeats: int) -> dict[str, Any]:
     }
 
 
+def time_lists(k: int, d: int, mesh: Mesh, steps: int) -> dict[str, Any]:
+    """Whole packings with and without neighbour lists, compiled before: seconds and coherence."""
+    found: dict[bool, Packing] = {}
+
+    def packed(lists: bool) -> None:
+        found[lists] = pack(k, d, steps=steps, mesh=mesh, neighbour_lists=lists)
+
+    times = _harness.take_turns({"lists": partial(packed, True), "full": partial(packed, False)}, 1)
+    seconds = {name: timed.best for name, timed in times.items()}
+    size = f"({k}, {d}) {steps} steps"
+    return {
+        f"{size}, lists, s": seconds["lists"],
+        f"{size}, full passes alone, s": seconds["full"],
+        f"{size}, times faster by lists": seconds["full"] / seconds["lists"],
+        f"{size}, lists, coherence": found[True].coherence,
+        f"{size}, full passes alone, coherence": found[False].coherence,
+    }
+
+
 def race(k: int, d: int, mesh: Mesh, recipe_steps: int, our_steps: int) -> dict[str, Any]:
     """Time to the best coherence that the published recipe reaches, by each."""
     recipe = TorchRecipe(random_start(k, d, 0))
@@ -159,18 +181,22 @@ def race(k: int, d: int, mesh: Mesh, recipe_steps: int, our_steps: int) -> dict[
 
 
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
-    """Run the benchmark and print its table; --steps=0 leaves out the race, a quarter of an hour of PyTorch."""
+    """Run the benchmark and print its table; --steps=0 leaves out neighbour lists and the race, 20 minutes."""
     flags = _harness.arguments(__doc__, argv, steps=RECIPE_STEPS)
     mesh = meshes.row_mesh(_harness.start_devices(flags.devices))
     sizes: Sequence[tuple[int, int]] = tuple(WANTED)
     races: Sequence[tuple[int, int]] = RACES if flags.steps else ()
-    recipe_steps, race_steps = flags.steps, 300
+    listed: Sequence[tuple[int, int]] = LISTED if flags.steps else ()
+    recipe_steps, race_steps, listed_steps = flags.steps, 300, LISTED_STEPS
     if flags.smoke:
-        sizes = races = ((200, 16),)
-        recipe_steps, race_steps = 20, 200
+        sizes, races, listed = ((200, 16),), ((200, 16),), ((4000, 8),)
+        recipe_steps, race_steps, listed_steps = 20, 200, 160
     results: dict[str, Any] = {}
     for k, d in sizes:
         results |= time_steps(k, d, mesh, 1 if flags.smoke else flags.repeats)
+    one_device = meshes.row_mesh(list(mesh.devices.flat[:1]))
+    for k, d in listed:
+        results |= time_lists(k, d, one_device, listed_steps)
     for k, d in races:
         results |= race(k, d, mesh, recipe_steps, race_steps)
     _harness.report("packing against plain PyTorch", results, flags.json)

@@ -1,11 +1,4 @@
-"""The optimiser: smooth-maximum continuation by Riemannian Adam on a product of spheres, best iterate kept.
-
-Every step passes over all pairs. A neighbour list in the sharper half of the schedule (p >= 60: of each row the others
-within 12 mu / p of the largest cosine, gathered, renewed by a full pass every 40 steps) reached the same coherence with
-793 full passes for 1500, but no sooner. Seconds of one core at (2000, 32) and (4000, 32): full passes 11.7 and 42.7;
-lists 9.9 and 32.5, as they shrink from 300 to 130 rows, and 9 and 14 more to compile their widths; one width for all of
-them 12.3 and 40.0, and 2 to compile. Other devices' rows would have to be gathered too. So there is none.
-"""
+"""The optimiser: smooth-maximum continuation by Riemannian Adam on a product of spheres, best iterate kept."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from superjax.laws import Bound, lower_bound, lower_bound_code
 from superjax.laws.constructions import simplex
 from superjax.packing.anneal import AnnealHparams
 from superjax.packing.measure import coherence
+from superjax.packing.neighbours import list_plan
 from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import value_of
 from superjax.packing.rows import anneal_rows
@@ -47,7 +48,7 @@ class Packing:
         coherence: largest absolute cosine, recomputed over all pairs; float64 up to k^2 d = 2^43, then float32.
         bound: a proven lower bound on `value`; None for energies.
         bound_name: whose bound it is; None for energies.
-        steps: full passes over all pairs that one restart took; 0 where a closed form serves.
+        steps: steps that one restart took, full passes over all pairs but for neighbour lists; 0 for a closed form.
         restarts: how many there were.
         history: [steps] the value before every step of the best restart, float64; empty for small packings.
         start: [k, d] the random vectors it began with; None where there were none or many.
@@ -79,6 +80,7 @@ def pack(
     block: int | None = None,
     precision: Precision = "highest",
     hparams: AnnealHparams | None = None,
+    neighbour_lists: bool = True,
     on_value: OnValue | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     on_checkpoint: OnCheckpoint | None = None,
@@ -88,7 +90,7 @@ def pack(
 
     Coherence is :math:`\mu = \max_{i<j} |\langle v_i, v_j \rangle|`. k <= d gives an orthonormal set and k = d + 1 the
     simplex, exactly. Up to k d = 600 many vmapped restarts are polished to about 1e-13; beyond, a start is annealed
-    on all devices, at 1.5 k^2 d multiply-adds a step and O(k d) memory.
+    on all devices, at 1.5 k^2 d multiply-adds a step or less, and O(k d) memory.
 
     Args:
         k: number of vectors >= 1.
@@ -104,6 +106,8 @@ def pack(
         block: rows in a tile; chosen for the platform by default.
         precision: of the Gram products on the devices.
         hparams: the schedule of sharpness and rate for large packings.
+        neighbour_lists: in the sharper half of the schedule most steps look at pairs with large cosines only, where
+            that is faster: on one device, k >= 4000 and k / d >= 100 (or d, if larger). False: never.
         on_value: called with (steps done, steps, least value so far).
         on_progress: called with (steps done, steps), as often.
         on_checkpoint: called once a second or so, with arrays by name from which the search can go on exactly; to be
@@ -145,7 +149,8 @@ def pack(
     if exact is not None:
         return _packing(goal, exact, steps=0, restarts=0)
     watch = Watch(both(on_value, on_progress), on_checkpoint, resume)
-    job = _Job(goal, k, d, given, steps, restarts, seed, mesh, block, precision, hparams or AnnealHparams(), watch)
+    schedule = hparams or AnnealHparams()
+    job = _Job(goal, k, d, given, steps, restarts, seed, mesh, block, precision, schedule, neighbour_lists, watch)
     return job.search() if k * d <= SMALL else job.anneal()
 
 
@@ -210,6 +215,7 @@ class _Job:
     block: int | None
     precision: Precision
     hparams: AnnealHparams
+    neighbour_lists: bool
     watch: Watch
 
     def search(self) -> Packing:
@@ -259,6 +265,7 @@ class _Job:
         found = anneal_rows(
             self.goal, self._start(restart), self.hparams, steps, mesh=self.mesh, block=self.block,
             precision=self.precision, watch=replace(watch, on_value=_over_restarts(watch.on_value, restart, restarts)),
+            lists=self.neighbour_lists,
         )  # fmt: skip
         return self._annealed(restart, found.x, found.history)
 
@@ -298,14 +305,15 @@ def proven_bound(objective: Name, k: int, d: int) -> Bound | None:
 
 
 def memory_needed(k: int, d: int, devices: int = 1) -> int:
-    """Bytes that packing k vectors in R^d takes on all devices together: a dozen copies of the rows, and the tiles.
+    """Bytes that packing k vectors in R^d takes on all devices together: copies of the rows, tiles, neighbour lists.
 
     Example:
         >>> memory_needed(100_000, 64) < 2**30
         True
     """
-    tile = 256
-    return 4 * (_COPIES * k * d + 6 * tile * tile * devices)
+    tile, plan = 256, list_plan(Objective(), k, d, AnnealHparams(), _STEPS) if devices == 1 else None
+    listed = 0 if plan is None else k * plan.width
+    return 4 * (_COPIES * k * d + listed + 6 * tile * tile * devices)
 
 
 def _packing(

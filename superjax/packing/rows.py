@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -13,6 +14,7 @@ from superjax.core import mesh as meshes
 from superjax.core.pairwise import Precision, stream_pairs
 from superjax.core.reducers import Extremes
 from superjax.packing.anneal import AnnealHparams, PackingState, RingStep, start
+from superjax.packing.neighbours import ROUND, ListRound, list_plan
 from superjax.packing.objectives import Objective
 from superjax.packing.watch import Watch, saved_loop
 
@@ -63,6 +65,7 @@ def anneal_rows(
     block: int | None,
     precision: Precision,
     watch: Watch | None = None,
+    lists: bool = True,
 ) -> Annealed:
     """Optimise one packing on all devices of a mesh.
 
@@ -75,6 +78,7 @@ def anneal_rows(
         block: rows in a tile, None for a good number.
         precision: of the Gram product.
         watch: told the steps done, the least value so far and what to keep; or what to go on from, on any mesh.
+        lists: steps over neighbour lists where they are faster: on one device, with many vectors for their dimension.
 
     Raises:
         InputError: what to go on from is another packing's.
@@ -91,8 +95,38 @@ def anneal_rows(
         if watch.on_value is not None:
             watch.on_value(done, steps, float(np.min(now.history["value"][:done, 0])))
 
-    last = loop.run(step, first, constants, steps, mesh=mesh, on_checkpoint=report)
+    platform = mesh.devices.flat[0].platform
+    plan = list_plan(objective, len(x), x.shape[1], hparams, steps, platform) if lists and mesh.size == 1 else None
+    if plan is None:
+        last = loop.run(step, first, constants, steps, mesh=mesh, on_checkpoint=report)
+    else:
+        until = plan.first + ROUND * max(0, -(-(int(first.step) - plan.first) // ROUND))
+        now = loop.run(step, first, constants, until, mesh=mesh, on_checkpoint=report)
+        listed = ListRound(objective, steps, len(x), step.block, step.precision, plan)
+        last = _run_rounds(listed, now, constants, mesh, report)
     return Annealed(meshes.to_host(last.state.best)[: len(x)], last.history["value"][:, 0])
+
+
+def _run_rounds(
+    listed: ListRound,
+    now: loop.LoopState,
+    constants: AnnealHparams,
+    mesh: Mesh,
+    report: Callable[[loop.LoopState], None],
+) -> loop.LoopState:
+    """Go on by rounds to the last step. A round's values lie one after the other in the history."""
+    first, history = listed.plan.first, now.history["value"]
+
+    def by_step(rounds: loop.LoopState) -> loop.LoopState:
+        values = np.concatenate([history[:first], rounds.history["value"].reshape(-1, 1)])
+        return loop.LoopState(np.asarray(first + ROUND * int(rounds.step), np.int64), rounds.state, {"value": values})
+
+    number = (listed.steps - first) // ROUND
+    done = np.asarray((int(now.step) - first) // ROUND, np.int64)
+    rounds = loop.LoopState(done, now.state, {"value": history[first:].reshape(number, 1, ROUND)})
+    return by_step(
+        loop.run(listed, rounds, constants, number, mesh=mesh, on_checkpoint=lambda rounds: report(by_step(rounds)))
+    )
 
 
 def _laid_out(saved: loop.LoopState, first: loop.LoopState, k: int, mesh: Mesh) -> loop.LoopState:

@@ -39,6 +39,10 @@ def large(**options):
     return pack(90, 8, steps=60, **options)
 
 
+def with_lists(**options):
+    return pack(4000, 8, steps=160, **options)
+
+
 def large_with_restarts(**options):
     return pack(520, 3, steps=12, restarts=3, **options)
 
@@ -55,12 +59,25 @@ def orbits(**options):
     return pack_orbits(40, 4, steps=80, **options)
 
 
-@pytest.mark.parametrize("run", [large, large_with_restarts, together, searched, orbits])
+@pytest.mark.parametrize("run", [large, with_lists, large_with_restarts, together, searched, orbits])
 def test_42_it_goes_on_bitwise_after_several_stops(run):
     kept = None
     for at in (2, 1, 3):
         kept = stopped(run, at, kept)
     assert_same(run(resume=kept), run())
+
+
+def test_rounds_over_neighbour_lists_go_on_bitwise_from_their_first_step():
+    kept = stopped(with_lists, lambda arrays: int(arrays["step"]) == 120)
+    assert_same(with_lists(resume=kept), with_lists())
+
+
+def test_stopped_on_two_devices_within_a_round_it_goes_on_by_lists_from_the_next():
+    kept = stopped(lambda **options: with_lists(mesh=row_mesh(jax.devices()[:2]), **options), lambda a: a["step"] >= 2)
+    told = []
+    found = with_lists(resume=kept, on_value=lambda done, *_: told.append(done))
+    assert {120, 160} <= set(told)
+    assert found.value == pytest.approx(with_lists().value, rel=5e-3)
 
 
 @pytest.mark.parametrize("number", [1, 2])
