@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,9 @@ from superjax.core.pairwise import Precision, Reducer, reduce_pairs, reduce_pair
 from superjax.packing.objectives import Objective, Pull
 
 Numbers = jax.Array | np.ndarray | float
+
+Evaluate = Callable[[jax.Array, Reducer], tuple[Any, jax.Array]]
+"""(rows, reducer) -> totals over pairs, values of these rows."""
 
 _MEAN_DECAY, _SQUARE_DECAY = 0.9, 0.99
 
@@ -114,7 +117,7 @@ def advance(
     count: int,
     temperature: Temperature,
     index: jax.Array,
-    evaluate: Callable[[jax.Array, Reducer], tuple[Pull, jax.Array]],
+    evaluate: Evaluate,
 ) -> tuple[PackingState, jax.Array]:
     """One step of Riemannian Adam with one second moment a vector; the new state, and the value [] at the old rows.
 
@@ -124,7 +127,7 @@ def advance(
         count: k, of the whole packing.
         temperature: sharpness and rate of this step.
         index: [] int32, steps done.
-        evaluate: (rows, reducer) -> totals over all pairs, values of these rows.
+        evaluate: over all pairs, or those that matter.
 
     Source:
         Kingma and Ba 2015; Becigneul and Ganea 2019 (Riemannian adaptive methods).
@@ -184,14 +187,33 @@ class RingStep:
     def __call__(
         self, state: PackingState, hparams: AnnealHparams, index: jax.Array
     ) -> tuple[PackingState, dict[str, jax.Array]]:
-        def evaluate(x: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
-            return reduce_pairs_in_ring(
-                x, reducer, devices=self.devices, count=self.count, block=self.block, precision=self.precision
-            )
-
         here = jax.tree.map(lambda leaf: leaf[0], hparams)
-        new, value = advance(self.objective, state, self.count, here.at(time_of(index, self.steps)), index, evaluate)
+        new, value = self.advance(state, here, index, self.evaluate)
         return new, {"value": value[None]}
+
+    def advance(
+        self, state: PackingState, schedule: AnnealHparams, index: jax.Array, evaluate: Evaluate
+    ) -> tuple[PackingState, jax.Array]:
+        """The step by any evaluation.
+
+        Args:
+            state: this device's shard.
+            schedule: [] each.
+            index: [] int32, steps done.
+            evaluate: over all pairs, or those that matter.
+        """
+        return advance(self.objective, state, self.count, schedule.at(time_of(index, self.steps)), index, evaluate)
+
+    def evaluate(self, x: jax.Array, reducer: Reducer) -> tuple[Any, jax.Array]:
+        """A pass over all pairs.
+
+        Args:
+            x: [V / N, d] this device's rows.
+            reducer: what to compute.
+        """
+        return reduce_pairs_in_ring(
+            x, reducer, devices=self.devices, count=self.count, block=self.block, precision=self.precision
+        )
 
 
 @dataclass(frozen=True)

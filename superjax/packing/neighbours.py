@@ -10,11 +10,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.sharding import Mesh
 
-from superjax.core.pairwise import Precision, Reducer, reduce_pairs
+from superjax.core import mesh as meshes
+from superjax.core.pairwise import Precision, Reducer
 from superjax.core.reducers import Extremes
 from superjax.laws.tail import inverse_log_tail
-from superjax.packing.anneal import AnnealHparams, PackingState, advance, time_of
+from superjax.packing.anneal import AnnealHparams, Evaluate, PackingState, RingStep, time_of
 from superjax.packing.objectives import Objective, Pull, SmoothMaximum
 
 ROUND = 40
@@ -23,8 +25,8 @@ ROUND = 40
 _LEAST_K, _LEAST_RATIO = 4000, 100
 """k, and k / d for d up to 100 (from there it grows as d), from which to gather listed rows beats multiplying tiles."""
 
-_WIDTH, _FILLED = 8, 0.65
-"""Room for listed rows, in d, of which a rigid packing touches 2; and how much of it uniform rows would fill."""
+_ROOM, _FILLED = 8, 0.65
+"""Listed rows there is room for, in d, of which a rigid packing touches 2; and how much of it uniform rows fill."""
 
 _REACH = 6.0
 """Listed at least to here, in 1 / beta below the largest cosine: pairs beyond weigh less than .5 % together."""
@@ -41,7 +43,7 @@ class ListPlan(NamedTuple):
 
     Attributes:
         first: step of the first round; the rounds end with the last step.
-        width: rows that a list has room for.
+        width: rows of one device that a list has room for.
         threshold: (absolute) cosine above which a row is listed, >= 0.
         together: rows whose lists are made, or gathered, at once.
     """
@@ -52,10 +54,8 @@ class ListPlan(NamedTuple):
     together: int
 
 
-def list_plan(
-    objective: Objective, k: int, d: int, hparams: AnnealHparams, steps: int, platform: str = "cpu"
-) -> ListPlan | None:
-    """The plan of one packing on one device; None where full passes serve better.
+def list_plan(objective: Objective, k: int, d: int, hparams: AnnealHparams, steps: int, mesh: Mesh) -> ListPlan | None:
+    """The plan of one packing; None where full passes serve better.
 
     A list has room for 8 d rows: a rigid packing touches 2 d. What k uniform rows say of that many sets the threshold,
     and lists serve once the smooth maximum, at its sharpness beta, forgets pairs below it.
@@ -66,51 +66,66 @@ def list_plan(
         d: dimension.
         hparams: the schedule, scalars.
         steps: how many steps there will be.
-        platform: of the device.
+        mesh: the devices.
 
     Example:
-        >>> list_plan(Objective(), 4000, 32, AnnealHparams(), 1500)
+        >>> mesh = meshes.single_device_mesh()
+        >>> list_plan(Objective(), 4000, 32, AnnealHparams(), 1500, mesh)
         ListPlan(first=820, width=256, threshold=0.356..., together=32)
-        >>> list_plan(Objective(), 4000, 64, AnnealHparams(), 1500) is None
+        >>> list_plan(Objective(), 4000, 64, AnnealHparams(), 1500, mesh) is None
         True
     """
     first, last = float(hparams.first_sharpness), float(hparams.last_sharpness)
-    if objective.name == "riesz" or k < max(_LEAST_K, d * max(_LEAST_RATIO, d)) or last <= first:
+    if objective.name == "riesz" or not most_listed(k, d, mesh.size) or last <= first:
         return None
     sides = 2 if objective.signed else 1
-    width = _WIDTH * d
-    threshold = float(inverse_log_tail(math.log(sides * _FILLED * width / k), d))
+    threshold = float(inverse_log_tail(math.log(sides * _FILLED * _ROOM * d / k), d))
     reached = float(inverse_log_tail(math.log(sides * _BEYOND * d / k), d))
     sharpness = _REACH * reached / (reached - threshold)
     after = max(0.0, math.log(sharpness / first) / math.log(last / first)) * (steps - 1)
     rounds = int(steps - after) // ROUND
     if rounds < 1:
         return None
+    platform = mesh.devices.flat[0].platform
     together = 32 if platform == "cpu" else 512  # few stay in a core's cache; many fill an accelerator
-    return ListPlan(steps - rounds * ROUND, width, threshold, together)
+    return ListPlan(steps - rounds * ROUND, _width(d, mesh.size), threshold, together)
+
+
+def most_listed(k: int, d: int, devices: int) -> int:
+    """Numbers in the lists of all devices together; 0 where k is too small for lists to be faster.
+
+    Args:
+        k: number of vectors.
+        d: dimension.
+        devices: there are.
+
+    Example:
+        >>> most_listed(4000, 32, 1), most_listed(4000, 64, 1)
+        (1024000, 0)
+    """
+    enough = k >= max(_LEAST_K, d * max(_LEAST_RATIO, d))
+    return k * devices * _width(d, devices) if enough else 0
+
+
+def _width(d: int, devices: int) -> int:
+    """Room for the near rows of one shard: a share of all, which varies as a binomial number does."""
+    share = _ROOM * d / devices
+    return math.ceil(share + 3 * math.sqrt(share * (1 - 1 / devices)))
 
 
 @dataclass(frozen=True)
 class ListRound:
-    """A `loop.Step` of `ROUND` steps of one packing on one device: one passes over all pairs, the others over lists.
+    """A `loop.Step` of `ROUND` steps of one packing: the first passes over all pairs, the others over lists.
 
     The best of the others counts by its cosines over all pairs. Where lists have no room or do not reach far enough,
     as they may for a start that was given, every step passes over all pairs.
 
     Attributes:
-        objective: what is minimised.
-        steps: how many there will be.
-        count: k.
-        block: rows in a tile.
-        precision: of the Gram products.
+        full: the step over all pairs.
         plan: when lists serve.
     """
 
-    objective: Objective
-    steps: int
-    count: int
-    block: int
-    precision: Precision
+    full: RingStep
     plan: ListPlan
 
     def __call__(
@@ -120,41 +135,35 @@ class ListRound:
         first = jnp.int32(self.plan.first) + index * ROUND
 
         def step(evaluate: Evaluate, state: PackingState, place: jax.Array) -> tuple[PackingState, jax.Array]:
-            temperature = schedule.at(time_of(first + place, self.steps))
-            return advance(self.objective, state, self.count, temperature, first + place, evaluate)
+            return self.full.advance(state, schedule, first + place, evaluate)
 
         def by_list(state: PackingState) -> tuple[PackingState, jax.Array]:
             def evaluate(x: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
                 assert isinstance(reducer, SmoothMaximum)
-                return reduce_listed(x, lists, reducer, self.precision, self.plan.together)
+                return reduce_listed_in_ring(x, lists, reducer, self.plan.together, self.full.precision)
 
             new, values = _scan(step, evaluate, replace(state, best_value=jnp.full_like(state.best_value, jnp.inf)))
             return _better(state, replace(new, best_value=self._largest(new.best)[None])), values
 
         def by_tile(state: PackingState) -> tuple[PackingState, jax.Array]:
-            return _scan(step, self._all_pairs, state)
+            return _scan(step, self.full.evaluate, state)
 
-        lists, complete = near_rows(state.x, self.plan, self.objective.signed, self.precision)
-        state, value = step(self._all_pairs, state, jnp.int32(0))
-        scale = self.objective.scale(state.least[0], self.count, state.x.shape[-1])
-        reach = _REACH * scale / schedule.at(time_of(first, self.steps)).sharpness
+        lists, complete = near_rows_in_ring(
+            state.x, self.plan, self.full.devices, self.full.objective.signed, self.full.precision
+        )
+        state, value = step(self.full.evaluate, state, jnp.int32(0))
+        scale = self.full.objective.scale(state.least[0], self.full.count, state.x.shape[-1])
+        reach = _REACH * scale / schedule.at(time_of(first, self.full.steps)).sharpness
         serve = complete & (state.largest[0] - reach > self.plan.threshold)
         state, others = lax.cond(serve, by_list, by_tile, state)
         return state, {"value": jnp.concatenate([value[None], others])[None]}
 
-    def _all_pairs(self, x: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
-        found: tuple[Pull, jax.Array] = reduce_pairs(
-            x, reducer, block=self.block, count=self.count, precision=self.precision
-        )
-        return found
-
     def _largest(self, x: jax.Array) -> jax.Array:
-        ends, _ = reduce_pairs(x, Extremes(), block=self.block, count=self.count, precision=self.precision)
-        largest: jax.Array = ends.largest if self.objective.signed else jnp.maximum(ends.largest, -ends.smallest)
+        ends, _ = self.full.evaluate(x, Extremes())
+        largest: jax.Array = ends.largest if self.full.objective.signed else jnp.maximum(ends.largest, -ends.smallest)
         return largest
 
 
-Evaluate = Callable[[jax.Array, Reducer], tuple[Pull, jax.Array]]
 _OneStep = Callable[[Evaluate, PackingState, jax.Array], tuple[PackingState, jax.Array]]
 
 
@@ -173,72 +182,131 @@ def _better(old: PackingState, new: PackingState) -> PackingState:
     )
 
 
-def near_rows(x: jax.Array, plan: ListPlan, signed: bool, precision: Precision) -> tuple[jax.Array, jax.Array]:
-    """Of every row the others with a cosine above the plan's threshold, found strip by strip of the Gram matrix.
+def near_rows_in_ring(
+    x: jax.Array, plan: ListPlan, devices: int, signed: bool, precision: Precision
+) -> tuple[jax.Array, jax.Array]:
+    """For a body under `mesh.over_rows`: lists of this device's rows, among those of all devices.
 
     Args:
-        x: [V, d] unit rows, or zero rows, which are near to none.
+        x: [V / N, d] this device's unit rows, or zero rows, which are near to none.
         plan: room and threshold.
+        devices: N, the size of the mesh.
         signed: points (the cosine itself) rather than lines (its absolute value).
         precision: of the Gram product.
 
     Returns:
-        [V, width] int32 indices, ascending, then V; and [] bool, whether all of them had room.
+        [N, V / N, width] lists by `near_rows`, one for every shard as it comes round the ring; and [] bool, the same
+        everywhere, whether all listed rows had room.
+    """
+    visitor, lists, most = x, [], []
+    for step in range(devices):
+        if step:
+            visitor = meshes.shift(visitor, 1, devices)
+        found, listed = near_rows(x, visitor, plan, itself=step == 0, signed=signed, precision=precision)
+        lists.append(found)
+        most.append(jnp.max(listed))
+    return jnp.stack(lists), lax.pmax(jnp.max(jnp.stack(most)), meshes.ROWS) <= plan.width
+
+
+def near_rows(
+    x: jax.Array, others: jax.Array, plan: ListPlan, *, itself: bool, signed: bool, precision: Precision
+) -> tuple[jax.Array, jax.Array]:
+    """Of every row the others with a cosine above the plan's threshold, found strip by strip of the Gram matrix.
+
+    Args:
+        x: [A, d] unit rows, or zero rows, which are near to none.
+        others: [B, d] such rows.
+        plan: room and threshold.
+        itself: `others` are `x`, and no row is its own neighbour.
+        signed: points (the cosine itself) rather than lines (its absolute value).
+        precision: of the Gram product.
+
+    Returns:
+        [A, width] int32 indices into `others`, ascending, then B; and [A] float32, how many there were to list.
 
     Example:
         >>> rows = jnp.array([[1.0, 0.0], [0.8, -0.6], [0.0, 1.0]])
-        >>> lists, complete = near_rows(rows, ListPlan(0, 2, 0.7, 3), False, "highest")
-        >>> lists.tolist(), bool(complete)
-        ([[1, 3], [0, 3], [3, 3]], True)
+        >>> plan = ListPlan(0, 2, 0.7, 3)
+        >>> lists, listed = near_rows(rows, rows, plan, itself=True, signed=False, precision="highest")
+        >>> lists.tolist(), listed.tolist()
+        ([[1, 3], [0, 3], [3, 3]], [1.0, 1.0, 0.0])
     """
-    count = len(x)
+    count = len(others)
     columns = _COUNTED * -(-count // _COUNTED)
-    others = jnp.pad(x, ((0, columns - count), (0, 0)))
+    others = jnp.pad(others, ((0, columns - count), (0, 0)))
     upto = jnp.triu(jnp.ones((_COUNTED, _COUNTED), jnp.float32))  # sums of small whole numbers: exact at any precision
     places = jnp.arange(1, plan.width + 1, dtype=jnp.float32)
 
     def of_row(index: jax.Array) -> tuple[jax.Array, jax.Array]:
         cosine = jnp.matmul(others, x[index], precision=precision, preferred_element_type=jnp.float32)
-        near = ((cosine if signed else jnp.abs(cosine)) > plan.threshold) & (jnp.arange(columns) != index)
+        near = (cosine if signed else jnp.abs(cosine)) > plan.threshold
+        if itself:
+            near &= jnp.arange(columns) != index
         within = near.astype(jnp.float32).reshape(-1, _COUNTED) @ upto
         before = jnp.cumsum(within[:, -1]) - within[:, -1]
         met = (within + before[:, None]).reshape(columns)
         return jnp.minimum(jnp.searchsorted(met, places), count).astype(jnp.int32), met[-1]
 
-    lists, listed = lax.map(of_row, jnp.arange(count), batch_size=plan.together)
-    return lists, jnp.max(listed) <= plan.width
+    return lax.map(of_row, jnp.arange(len(x)), batch_size=plan.together)
+
+
+def reduce_listed_in_ring(
+    x: jax.Array, lists: jax.Array, reducer: SmoothMaximum, together: int, precision: Precision
+) -> tuple[Pull, jax.Array]:
+    """`core.pairwise.reduce_pairs_in_ring` over the listed pairs alone, for a body under `mesh.over_rows`.
+
+    Args:
+        x: [V / N, d] this device's unit rows.
+        lists: [N, V / N, width] of `near_rows_in_ring`, of these rows or of where they were.
+        reducer: what to compute.
+        together: rows whose lists are gathered at once.
+        precision: of the products.
+
+    Returns:
+        The totals over all devices, every pair once, and [V / N, d] the gradient of this device's rows.
+    """
+    visitor, found = x, []
+    for step, listed in enumerate(lists):
+        if step:
+            visitor = meshes.shift(visitor, 1, len(lists))
+        found.append(reduce_listed(x, visitor, listed, reducer, together, precision))
+    totals, pulls = zip(*found, strict=True)
+    weight, largest = (jnp.stack(part) for part in zip(*totals, strict=True))
+    here = Pull(jnp.sum(weight) / 2, jnp.max(largest))
+    everyone = lax.all_gather(here, meshes.ROWS)  # added up in the same order everywhere, which a psum does not promise
+    return Pull(jnp.sum(everyone.weight), jnp.max(everyone.largest)), sum(pulls, jnp.zeros_like(x))
 
 
 def reduce_listed(
-    x: jax.Array, lists: jax.Array, reducer: SmoothMaximum, precision: Precision, together: int
+    x: jax.Array, others: jax.Array, lists: jax.Array, reducer: SmoothMaximum, together: int, precision: Precision
 ) -> tuple[Pull, jax.Array]:
-    """`core.pairwise.reduce_pairs` over the listed pairs alone.
+    """What listed rows contribute.
 
     Args:
-        x: [V, d] unit rows.
-        lists: [V, width] int32 indices; V where there is none. Symmetric: j is in i's list if i is in j's.
+        x: [A, d] unit rows.
+        others: [B, d] unit rows.
+        lists: [A, width] int32 indices into `others`; B where there is none.
         reducer: what to compute.
-        precision: of the products.
         together: rows whose lists are gathered at once.
+        precision: of the products.
 
     Returns:
-        The totals, every pair once, and [V, d] the rows' gradient.
+        The totals of all entries of the lists, and [A, d] the gradient of `x`.
 
     Example:
         >>> rows = jnp.array([[1.0, 0.0], [0.6, 0.8]])
         >>> reducer = SmoothMaximum(jnp.float32(9.0), jnp.float32(0.6))
-        >>> totals, gradient = reduce_listed(rows, jnp.array([[1], [0]]), reducer, "highest", 2)
+        >>> totals, gradient = reduce_listed(rows, rows, jnp.array([[1], [0]]), reducer, 2, "highest")
         >>> round(float(totals.weight), 6), gradient.round(6).tolist()[1]
-        (1.0, [1.0, 0.0])
+        (2.0, [1.0, 0.0])
     """
 
-    def of_row(index: jax.Array) -> tuple[jax.Array, Pull]:
+    def of_row(index: jax.Array) -> tuple[Pull, jax.Array]:
         listed = lists[index]
-        near = x[jnp.minimum(listed, len(x) - 1)]
+        near = others[jnp.minimum(listed, len(others) - 1)]
         cosine = jnp.einsum("d,bd->b", x[index], near, precision=precision, preferred_element_type=jnp.float32)
-        slope, totals = reducer.slope(cosine, listed < len(x))
-        pull = jnp.einsum("b,bd->d", slope, near, precision="highest", preferred_element_type=jnp.float32)
-        return pull, totals
+        slope, totals = reducer.slope(cosine, listed < len(others))
+        return totals, jnp.einsum("b,bd->d", slope, near, precision="highest", preferred_element_type=jnp.float32)
 
-    pull, totals = lax.map(of_row, jnp.arange(len(x)), batch_size=together)
-    return Pull(jnp.sum(totals.weight) / 2, jnp.max(totals.largest)), pull
+    totals, pull = lax.map(of_row, jnp.arange(len(x)), batch_size=together)
+    return Pull(jnp.sum(totals.weight), jnp.max(totals.largest)), pull

@@ -18,7 +18,7 @@ from superjax.laws import Bound, lower_bound, lower_bound_code
 from superjax.laws.constructions import simplex
 from superjax.packing.anneal import AnnealHparams
 from superjax.packing.measure import coherence
-from superjax.packing.neighbours import list_plan
+from superjax.packing.neighbours import most_listed
 from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import value_of
 from superjax.packing.rows import anneal_rows
@@ -107,7 +107,7 @@ def pack(
         precision: of the Gram products on the devices.
         hparams: the schedule of sharpness and rate for large packings.
         neighbour_lists: in the sharper half of the schedule most steps look at pairs with large cosines only, where
-            that is faster: on one device, k >= 4000 and k / d >= 100 (or d, if larger). False: never.
+            that is faster: k >= 4000 and k / d >= 100 (or d, if larger). False: never.
         on_value: called with (steps done, steps, least value so far).
         on_progress: called with (steps done, steps), as often.
         on_checkpoint: called once a second or so, with arrays by name from which the search can go on exactly; to be
@@ -311,9 +311,8 @@ def memory_needed(k: int, d: int, devices: int = 1) -> int:
         >>> memory_needed(100_000, 64) < 2**30
         True
     """
-    tile, plan = 256, list_plan(Objective(), k, d, AnnealHparams(), _STEPS) if devices == 1 else None
-    listed = 0 if plan is None else k * plan.width
-    return 4 * (_COPIES * k * d + listed + 6 * tile * tile * devices)
+    tile = 256
+    return 4 * (_COPIES * k * d + most_listed(k, d, devices) + 6 * tile * tile * devices)
 
 
 def _packing(

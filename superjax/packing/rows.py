@@ -78,7 +78,7 @@ def anneal_rows(
         block: rows in a tile, None for a good number.
         precision: of the Gram product.
         watch: told the steps done, the least value so far and what to keep; or what to go on from, on any mesh.
-        lists: steps over neighbour lists where they are faster: on one device, with many vectors for their dimension.
+        lists: most of the later steps over neighbour lists, where they are faster: many vectors for their dimension.
 
     Raises:
         InputError: what to go on from is another packing's.
@@ -95,15 +95,13 @@ def anneal_rows(
         if watch.on_value is not None:
             watch.on_value(done, steps, float(np.min(now.history["value"][:done, 0])))
 
-    platform = mesh.devices.flat[0].platform
-    plan = list_plan(objective, len(x), x.shape[1], hparams, steps, platform) if lists and mesh.size == 1 else None
+    plan = list_plan(objective, len(x), x.shape[1], hparams, steps, mesh) if lists else None
     if plan is None:
         last = loop.run(step, first, constants, steps, mesh=mesh, on_checkpoint=report)
     else:
         until = plan.first + ROUND * max(0, -(-(int(first.step) - plan.first) // ROUND))
         now = loop.run(step, first, constants, until, mesh=mesh, on_checkpoint=report)
-        listed = ListRound(objective, steps, len(x), step.block, step.precision, plan)
-        last = _run_rounds(listed, now, constants, mesh, report)
+        last = _run_rounds(ListRound(step, plan), now, constants, mesh, report)
     return Annealed(meshes.to_host(last.state.best)[: len(x)], last.history["value"][:, 0])
 
 
@@ -118,15 +116,19 @@ def _run_rounds(
     first, history = listed.plan.first, now.history["value"]
 
     def by_step(rounds: loop.LoopState) -> loop.LoopState:
-        values = np.concatenate([history[:first], rounds.history["value"].reshape(-1, 1)])
-        return loop.LoopState(np.asarray(first + ROUND * int(rounds.step), np.int64), rounds.state, {"value": values})
+        values = np.moveaxis(rounds.history["value"], 1, 2).reshape(-1, mesh.size)
+        step = np.asarray(first + ROUND * int(rounds.step), np.int64)
+        return loop.LoopState(step, rounds.state, {"value": np.concatenate([history[:first], values])})
 
-    number = (listed.steps - first) // ROUND
+    number = (listed.full.steps - first) // ROUND
     done = np.asarray((int(now.step) - first) // ROUND, np.int64)
-    rounds = loop.LoopState(done, now.state, {"value": history[first:].reshape(number, 1, ROUND)})
+    values = np.moveaxis(history[first:].reshape(number, ROUND, mesh.size), 2, 1)
     return by_step(
-        loop.run(listed, rounds, constants, number, mesh=mesh, on_checkpoint=lambda rounds: report(by_step(rounds)))
-    )
+        loop.run(
+            listed, loop.LoopState(done, now.state, {"value": values}), constants, number,
+            mesh=mesh, on_checkpoint=lambda rounds: report(by_step(rounds)),
+        )
+    )  # fmt: skip
 
 
 def _laid_out(saved: loop.LoopState, first: loop.LoopState, k: int, mesh: Mesh) -> loop.LoopState:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
@@ -72,8 +74,9 @@ def test_rounds_over_neighbour_lists_go_on_bitwise_from_their_first_step():
     assert_same(with_lists(resume=kept), with_lists())
 
 
-def test_stopped_on_two_devices_within_a_round_it_goes_on_by_lists_from_the_next():
-    kept = stopped(lambda **options: with_lists(mesh=row_mesh(jax.devices()[:2]), **options), lambda a: a["step"] >= 2)
+def test_stopped_on_two_devices_between_rounds_it_goes_on_to_the_next():
+    full = partial(with_lists, mesh=row_mesh(jax.devices()[:2]), neighbour_lists=False)
+    kept = stopped(full, lambda arrays: int(arrays["step"]) >= 2)
     told = []
     found = with_lists(resume=kept, on_value=lambda done, *_: told.append(done))
     assert {120, 160} <= set(told)
