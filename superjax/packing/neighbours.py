@@ -1,10 +1,8 @@
-"""Neighbour lists: once the smooth maximum is sharp, steps that look only at pairs with large cosines."""
+"""Neighbour lists: when they serve, the rows that are near to each row, and passes over those pairs alone."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax
@@ -13,10 +11,9 @@ from jax import lax
 from jax.sharding import Mesh
 
 from superjax.core import mesh as meshes
-from superjax.core.pairwise import Precision, Reducer
-from superjax.core.reducers import Extremes
+from superjax.core.pairwise import Precision
 from superjax.laws.tail import inverse_log_tail
-from superjax.packing.anneal import AnnealHparams, Evaluate, PackingState, RingStep, time_of
+from superjax.packing.anneal import AnnealHparams
 from superjax.packing.objectives import Objective, Pull, SmoothMaximum
 
 ROUND = 40
@@ -28,7 +25,7 @@ _LEAST_K, _LEAST_RATIO = 4000, 100
 _ROOM, _FILLED = 8, 0.65
 """Listed rows there is room for, in d, of which a rigid packing touches 2; and how much of it uniform rows fill."""
 
-_REACH = 6.0
+REACH = 6.0
 """Listed at least to here, in 1 / beta below the largest cosine: pairs beyond weigh less than .5 % together."""
 
 _BEYOND = 2.9
@@ -81,7 +78,7 @@ def list_plan(objective: Objective, k: int, d: int, hparams: AnnealHparams, step
     sides = 2 if objective.signed else 1
     threshold = float(inverse_log_tail(math.log(sides * _FILLED * _ROOM * d / k), d))
     reached = float(inverse_log_tail(math.log(sides * _BEYOND * d / k), d))
-    sharpness = _REACH * reached / (reached - threshold)
+    sharpness = REACH * reached / (reached - threshold)
     after = max(0.0, math.log(sharpness / first) / math.log(last / first)) * (steps - 1)
     rounds = int(steps - after) // ROUND
     if rounds < 1:
@@ -111,75 +108,6 @@ def _width(d: int, devices: int) -> int:
     """Room for the near rows of one shard: a share of all, which varies as a binomial number does."""
     share = _ROOM * d / devices
     return math.ceil(share + 3 * math.sqrt(share * (1 - 1 / devices)))
-
-
-@dataclass(frozen=True)
-class ListRound:
-    """A `loop.Step` of `ROUND` steps of one packing: the first passes over all pairs, the others over lists.
-
-    The best of the others counts by its cosines over all pairs. Where lists have no room or do not reach far enough,
-    as they may for a start that was given, every step passes over all pairs.
-
-    Attributes:
-        full: the step over all pairs.
-        plan: when lists serve.
-    """
-
-    full: RingStep
-    plan: ListPlan
-
-    def __call__(
-        self, state: PackingState, hparams: AnnealHparams, index: jax.Array
-    ) -> tuple[PackingState, dict[str, jax.Array]]:
-        schedule: AnnealHparams = jax.tree.map(lambda leaf: leaf[0], hparams)
-        first = jnp.int32(self.plan.first) + index * ROUND
-
-        def step(evaluate: Evaluate, state: PackingState, place: jax.Array) -> tuple[PackingState, jax.Array]:
-            return self.full.advance(state, schedule, first + place, evaluate)
-
-        def by_list(state: PackingState) -> tuple[PackingState, jax.Array]:
-            def evaluate(x: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
-                assert isinstance(reducer, SmoothMaximum)
-                return reduce_listed_in_ring(x, lists, reducer, self.plan.together, self.full.precision)
-
-            new, values = _scan(step, evaluate, replace(state, best_value=jnp.full_like(state.best_value, jnp.inf)))
-            return _better(state, replace(new, best_value=self._largest(new.best)[None])), values
-
-        def by_tile(state: PackingState) -> tuple[PackingState, jax.Array]:
-            return _scan(step, self.full.evaluate, state)
-
-        lists, complete = near_rows_in_ring(
-            state.x, self.plan, self.full.devices, self.full.objective.signed, self.full.precision
-        )
-        state, value = step(self.full.evaluate, state, jnp.int32(0))
-        scale = self.full.objective.scale(state.least[0], self.full.count, state.x.shape[-1])
-        reach = _REACH * scale / schedule.at(time_of(first, self.full.steps)).sharpness
-        serve = complete & (state.largest[0] - reach > self.plan.threshold)
-        state, others = lax.cond(serve, by_list, by_tile, state)
-        return state, {"value": jnp.concatenate([value[None], others])[None]}
-
-    def _largest(self, x: jax.Array) -> jax.Array:
-        ends, _ = self.full.evaluate(x, Extremes())
-        largest: jax.Array = ends.largest if self.full.objective.signed else jnp.maximum(ends.largest, -ends.smallest)
-        return largest
-
-
-_OneStep = Callable[[Evaluate, PackingState, jax.Array], tuple[PackingState, jax.Array]]
-
-
-def _scan(step: _OneStep, evaluate: Evaluate, state: PackingState) -> tuple[PackingState, jax.Array]:
-    """The steps of a round after its first, and their values [ROUND - 1]."""
-    return lax.scan(lambda state, place: step(evaluate, state, place), state, jnp.arange(1, ROUND, dtype=jnp.int32))
-
-
-def _better(old: PackingState, new: PackingState) -> PackingState:
-    """The new state with the better of both bests."""
-    better = new.best_value < old.best_value
-    return replace(
-        new,
-        best=jnp.where(better, new.best, old.best),
-        best_value=jnp.where(better, new.best_value, old.best_value),
-    )
 
 
 def near_rows_in_ring(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -14,13 +13,17 @@ from superjax.core import mesh as meshes
 from superjax.core.pairwise import Precision, stream_pairs
 from superjax.core.reducers import Extremes
 from superjax.packing.anneal import AnnealHparams, PackingState, RingStep, start
-from superjax.packing.neighbours import ROUND, ListRound, list_plan
+from superjax.packing.neighbours import ROUND, list_plan
 from superjax.packing.objectives import Objective
+from superjax.packing.rounds import ListRound, run_rounds
 from superjax.packing.watch import Watch, saved_loop
 
 
 class Annealed(NamedTuple):
-    """What one optimisation left: best rows [k, d] float32, and the value before every step, float64 [steps]."""
+    """What one optimisation left: best rows [k, d] float32, and the value before every step, float64 [steps].
+
+    At steps over lists it is the value of the listed pairs.
+    """
 
     x: np.ndarray
     history: np.ndarray
@@ -73,7 +76,7 @@ def anneal_rows(
         objective: what is minimised.
         x: [k, d] float32 unit rows to start from, the same in every process.
         hparams: the schedule, scalars.
-        steps: how many steps, each one pass over the Gram matrix.
+        steps: how many steps.
         mesh: the devices.
         block: rows in a tile, None for a good number.
         precision: of the Gram product.
@@ -93,7 +96,7 @@ def anneal_rows(
         done = int(now.step)
         watch.keep(now, steps)
         if watch.on_value is not None:
-            watch.on_value(done, steps, float(np.min(now.history["value"][:done, 0])))
+            watch.on_value(done, steps, float(meshes.to_host(now.state.best_value)[0]))
 
     plan = list_plan(objective, len(x), x.shape[1], hparams, steps, mesh) if lists else None
     if plan is None:
@@ -101,34 +104,8 @@ def anneal_rows(
     else:
         until = plan.first + ROUND * max(0, -(-(int(first.step) - plan.first) // ROUND))
         now = loop.run(step, first, constants, until, mesh=mesh, on_checkpoint=report)
-        last = _run_rounds(ListRound(step, plan), now, constants, mesh, report)
+        last = run_rounds(ListRound(step, plan), now, constants, mesh, report)
     return Annealed(meshes.to_host(last.state.best)[: len(x)], last.history["value"][:, 0])
-
-
-def _run_rounds(
-    listed: ListRound,
-    now: loop.LoopState,
-    constants: AnnealHparams,
-    mesh: Mesh,
-    report: Callable[[loop.LoopState], None],
-) -> loop.LoopState:
-    """Go on by rounds to the last step. A round's values lie one after the other in the history."""
-    first, history = listed.plan.first, now.history["value"]
-
-    def by_step(rounds: loop.LoopState) -> loop.LoopState:
-        values = np.moveaxis(rounds.history["value"], 1, 2).reshape(-1, mesh.size)
-        step = np.asarray(first + ROUND * int(rounds.step), np.int64)
-        return loop.LoopState(step, rounds.state, {"value": np.concatenate([history[:first], values])})
-
-    number = (listed.full.steps - first) // ROUND
-    done = np.asarray((int(now.step) - first) // ROUND, np.int64)
-    values = np.moveaxis(history[first:].reshape(number, ROUND, mesh.size), 2, 1)
-    return by_step(
-        loop.run(
-            listed, loop.LoopState(done, now.state, {"value": values}), constants, number,
-            mesh=mesh, on_checkpoint=lambda rounds: report(by_step(rounds)),
-        )
-    )  # fmt: skip
 
 
 def _laid_out(saved: loop.LoopState, first: loop.LoopState, k: int, mesh: Mesh) -> loop.LoopState:

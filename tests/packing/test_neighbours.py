@@ -18,13 +18,13 @@ from superjax.packing import rows as packed_rows
 from superjax.packing.neighbours import (
     ROUND,
     ListPlan,
-    ListRound,
     list_plan,
     near_rows,
     near_rows_in_ring,
     reduce_listed_in_ring,
 )
 from superjax.packing.objectives import SmoothMaximum
+from superjax.packing.rounds import ListRound
 from superjax.packing.rows import prepare
 from superjax.packing.starts import random_start
 from tests.packing import helpers
