@@ -86,8 +86,8 @@ def configure(values: FlagValues) -> PackConfig:
             if values[flag].value is not None:
                 raise InputError(f"--{flag}: --verify takes everything from its file; leave --{flag} out")
         return PackConfig(verify=values.verify)
-    if not 0 < values.riesz_s < float("inf"):
-        raise InputError(f"--riesz_s={values.riesz_s:g}: is not a positive number; give one such as 1")
+    if not 0 < values.riesz_s <= 100:
+        raise InputError(f"--riesz_s={values.riesz_s:g}: is not in (0, 100]; give 1, or --objective=spherical")
     config = PackConfig(
         cells=_cells(values),
         preset=values.preset,
@@ -180,7 +180,7 @@ def _pack_cell(
     from superjax.cli.pack_cells import cell_of
     from superjax.core.mesh import row_mesh
 
-    started = time.monotonic()
+    started, mesh = time.monotonic(), row_mesh(context.devices)
     on_checkpoint, resume = records.keeper_of(k, d), records.state_of(k, d)
     if config.orbits:
         found = packing.pack_orbits(
@@ -189,10 +189,10 @@ def _pack_cell(
     else:
         found = packing.pack(
             k, d, objective=config.objective, riesz_s=config.riesz_s, steps=config.steps,
-            restarts=config.restarts, init=config.init, seed=context.seed, mesh=row_mesh(context.devices),
+            restarts=config.restarts, init=config.init, seed=context.seed, mesh=mesh,
             precision=context.precision, on_value=follow, on_checkpoint=on_checkpoint, resume=resume,
         )  # fmt: skip
-    return cell_of(found, time.monotonic() - started)
+    return cell_of(found, time.monotonic() - started, mesh)
 
 
 def _follow(config: PackConfig, k: int, d: int, on_progress: OnProgress) -> Callable[[int, int, float], None]:

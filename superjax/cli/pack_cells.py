@@ -11,6 +11,7 @@ import numpy as np
 from superjax.core.errors import InputError
 from superjax.laws import best_construction, max_coherence_mean, published_packings
 from superjax.packing import Packing, given_start, gram_histogram, has_closed_form, memory_needed
+from superjax.packing.measure import quick_on_host
 from superjax.packing.orbits import require_group
 from superjax.packing.pack import SMALL
 from superjax.packing.search import SearchConfig
@@ -18,11 +19,12 @@ from superjax.runs import device_memory, host_memory
 
 if TYPE_CHECKING:
     import jax
+    from jax.sharding import Mesh
 
     from superjax.cli.pack import PackConfig
 
 _BINS = 400
-_COUNTED_WORK = 2**42  # k^2 d up to which the histogram of all pairs takes a minute or two on the host
+_FEW = 2000  # vectors up to which the host counts their cosines at once
 _LARGEST_PICTURE = 400  # points in a 3-D picture
 
 
@@ -51,7 +53,7 @@ def cell_name(objective: str, k: int, d: int) -> str:
     return f"{objective}_{k}_{d}"
 
 
-def cell_of(packing: Packing, seconds: float) -> Cell:
+def cell_of(packing: Packing, seconds: float, mesh: Mesh) -> Cell:
     """Set a packing beside what is proven, expected of random vectors, built and published."""
     k, d = packing.vectors.shape
     lines = packing.objective == "coherence"
@@ -73,10 +75,11 @@ def cell_of(packing: Packing, seconds: float) -> Cell:
         "published": published_value(k, d) if lines else None,
     }
     arrays = {"history": packing.history}
-    if k * k * d <= _COUNTED_WORK:
-        arrays["counts"] = gram_histogram(packing.vectors, _BINS)[0]
+    on_devices = None if k <= _FEW else mesh
+    if quick_on_host(k, d):
+        arrays["counts"] = gram_histogram(packing.vectors, _BINS, mesh=on_devices)[0]
     if packing.start is not None and "counts" in arrays:
-        arrays["start_counts"] = gram_histogram(packing.start, _BINS)[0]
+        arrays["start_counts"] = gram_histogram(packing.start, _BINS, mesh=on_devices)[0]
     if d == 3 and k <= _LARGEST_PICTURE:
         arrays["points"] = packing.vectors
     return Cell(row, arrays, packing.vectors)
@@ -106,11 +109,11 @@ class Work(NamedTuple):
 
 def cell_work(config: PackConfig, k: int, d: int) -> Work:
     """What a cell takes; no steps where a closed form serves."""
+    if has_closed_form(k, d):
+        return Work(0, 0.0)
     if config.orbits:
         generators = -(-k // d**2)
         return _work(config.steps or 1000, 3.0 * generators * (generators + 1) * d**3)
-    if has_closed_form(k, d):
-        return Work(0, 0.0)
     if k * d <= SMALL:
         plain = SearchConfig()
         rounds = 1 + plain.patience(k, d)
@@ -143,9 +146,9 @@ def require_memory(k: int, d: int, devices: Sequence[jax.Device], *, orbits: boo
     share = needed if on_host else needed // len(devices)
     if share > room:
         where = "the host" if on_host else "a device"
+        remedy = "give a smaller --k or --d" + ("" if on_host else ", or more devices")
         raise InputError(
-            f"k={k}, d={d}: needs about {share / 2**30:.1f} GiB and {where} has {room / 2**30:.1f} GiB free; "
-            "give a smaller --k or --d, or more devices"
+            f"k={k}, d={d}: needs about {share / 2**30:.1f} GiB and {where} has {room / 2**30:.1f} GiB free; {remedy}"
         )
 
 

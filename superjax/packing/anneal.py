@@ -79,7 +79,7 @@ class PackingState:
         largest: [1] largest (absolute) cosine one step before `x`.
         least: [1] the smallest such number so far.
         best: [k, d] the rows of the least value so far.
-        best_value: [1] that value.
+        best_value: [1] that value; of energies the log.
     """
 
     x: jax.Array
@@ -134,7 +134,8 @@ def advance(
     """
     size = (count, state.x.shape[-1])
     scale = objective.scale(state.least[0], *size)
-    totals, pull = evaluate(state.x, objective.reducer(temperature.sharpness, state.largest[0], scale, *size))
+    reducer = objective.reducer(temperature.sharpness, state.largest[0], scale, *size)
+    totals, pull = evaluate(state.x, reducer)
     gradient = sphere.tangent(state.x, pull / jnp.maximum(totals.weight, jnp.finfo(jnp.float32).tiny))
     mean = sphere.tangent(state.x, _MEAN_DECAY * state.mean + (1 - _MEAN_DECAY) * gradient)
     mean_square = jnp.mean(jnp.square(gradient), axis=-1, keepdims=True)
@@ -142,7 +143,7 @@ def advance(
     reach = jnp.minimum(temperature.rate * scale / temperature.sharpness, _LARGEST_TURN * state.x.shape[-1] ** -0.5)
     floor = objective.least_slope(*size) * temperature.rate
     move = -reach * _unit_scale(mean, square, floor, index)
-    value = objective.value(totals)
+    value = reducer.value(totals)
     better = value < state.best_value[0]
     new = PackingState(
         x=sphere.retract(state.x, move),

@@ -8,14 +8,16 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from superjax.core.errors import InputError
-from superjax.core.pairwise import Reducer, Tile
+from superjax.core.pairwise import Tile
 
 Name = Literal["coherence", "spherical", "riesz"]
 OBJECTIVES: tuple[Name, ...] = ("coherence", "spherical", "riesz")
 
 _LARGEST_EXPONENT = 60.0  # e^60 times 2^32 pairs is still a float32
+LARGEST_POWER = 100
 _CROWDED = 0.1  # of the mean spacing: nearer points repel no more than at this distance
 
 _product = partial(jnp.matmul, precision="highest", preferred_element_type=jnp.float32)
@@ -73,6 +75,10 @@ class SmoothMaximum(_Attraction):
     shift: jax.Array
     signed: bool = field(default=False, metadata={"static": True})
 
+    def value(self, totals: Pull) -> jax.Array:
+        """[] the largest cosine itself, which the smooth maximum stands for."""
+        return totals.largest
+
     def tile(self, tile: Tile) -> tuple[Pull, jax.Array, jax.Array]:
         slope, totals = self.slope(tile.gram, tile.mask)
         return totals, _product(slope, tile.right), _product(slope.T, tile.left)
@@ -87,29 +93,41 @@ class SmoothMaximum(_Attraction):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class RieszEnergy(_Attraction):
-    r"""Riesz energy :math:`\sum_{i<j} \|x_i - x_j\|^{-s}` of points; s = 1 is Thomson's problem.
+    r"""Log of the Riesz energy :math:`\sum_{i<j} \|x_i - x_j\|^{-s}` of points; s = 1 is Thomson's problem.
+
+    Energies are in units of :math:`\delta^{-s}`, the energy of a pair at the distance of the nearest, so that no power
+    over- or underflows. The gradient of the log is the row value divided by the weight.
 
     Attributes:
         power: [] s > 0.
         nearest: [] squared distance below which energy and slope grow no further, so that one crowded pair does not
             drown the others.
+        unit: [] delta^2, about the least squared distance.
 
     Source:
         Thomson 1904 (s = 1); Saff and Kuijlaars 1997.
 
     Example:
         >>> from superjax.core.pairwise import reduce_pairs
-        >>> rows = jnp.array([[1.0, 0.0], [-1.0, 0.0]])
-        >>> float(reduce_pairs(rows, RieszEnergy(jnp.float32(1.0)), block=2)[0].weight)
+        >>> rows, reducer = jnp.array([[1.0, 0.0], [-1.0, 0.0]]), RieszEnergy(jnp.float32(1.0), unit=jnp.float32(2.0))
+        >>> totals, _ = reduce_pairs(rows, reducer, block=2)
+        >>> round(float(jnp.exp(reducer.value(totals))), 6)
         0.5
     """
 
     power: jax.Array
     nearest: jax.Array | float = 1e-6
+    unit: jax.Array | float = 1.0
+
+    def value(self, totals: Pull) -> jax.Array:
+        """[] log of the energy; infinite, so never the least, where all of it is too small for the unit."""
+        log_energy = jnp.log(totals.weight) - self.power / 2 * jnp.log(self.unit)
+        return jnp.where(totals.weight > 0, log_energy, jnp.inf)
 
     def tile(self, tile: Tile) -> tuple[Pull, jax.Array, jax.Array]:
         square = jnp.maximum(2 - 2 * jnp.where(tile.mask, tile.gram, -1.0), self.nearest)
-        energy = jnp.where(tile.mask, square ** (-self.power / 2), 0.0)
+        exponent = jnp.minimum(-self.power / 2 * jnp.log(square / self.unit), _LARGEST_EXPONENT)
+        energy = jnp.where(tile.mask, jnp.exp(exponent), 0.0)
         slope = self.power * energy / square
         totals = Pull(jnp.sum(energy), jnp.max(jnp.where(tile.mask, tile.gram, -jnp.inf)))
         return totals, _product(slope, tile.right), _product(slope.T, tile.left)
@@ -121,10 +139,10 @@ class Objective:
 
     Attributes:
         name: "coherence" (largest absolute cosine), "spherical" (largest cosine) or "riesz" (energy).
-        riesz_s: the power of "riesz".
+        riesz_s: the power of "riesz", up to 100: from there on the nearest pair is all of the energy ("spherical").
 
     Raises:
-        InputError: another name, or a power that is not positive.
+        InputError: another name, or a power out of range.
 
     Example:
         >>> Objective("spherical").signed
@@ -137,8 +155,10 @@ class Objective:
     def __post_init__(self) -> None:
         if self.name not in OBJECTIVES:
             raise InputError(f"objective: {self.name} is unknown; give one of {', '.join(OBJECTIVES)}")
-        if not 0 < self.riesz_s < float("inf"):
-            raise InputError(f"riesz_s: {self.riesz_s} is not a positive number; give one such as 1")
+        if not 0 < self.riesz_s <= LARGEST_POWER:
+            raise InputError(
+                f"riesz_s: {self.riesz_s:g} is not in (0, {LARGEST_POWER}]; give 1, or --objective=spherical"
+            )
 
     @property
     def signed(self) -> bool:
@@ -159,7 +179,9 @@ class Objective:
             return jnp.maximum(least, dim**-0.5)
         return jnp.sqrt(jnp.maximum(2 - 2 * least, _spacing(count, dim) ** 2) / dim)
 
-    def reducer(self, sharpness: jax.Array, largest: jax.Array, scale: jax.Array, count: int, dim: int) -> Reducer:
+    def reducer(
+        self, sharpness: jax.Array, largest: jax.Array, scale: jax.Array, count: int, dim: int
+    ) -> SmoothMaximum | RieszEnergy:
         """The reducer of one step.
 
         Args:
@@ -170,7 +192,8 @@ class Objective:
             dim: d.
         """
         if self.name == "riesz":
-            return RieszEnergy(jnp.float32(self.riesz_s), jnp.float32((_CROWDED * _spacing(count, dim)) ** 2))
+            nearest = jnp.float32((_CROWDED * _spacing(count, dim)) ** 2)
+            return RieszEnergy(jnp.float32(self.riesz_s), nearest, jnp.maximum(2 - 2 * largest, nearest))
         return SmoothMaximum(sharpness / scale, largest, self.signed)
 
     def least_slope(self, count: int, dim: int) -> float:
@@ -182,9 +205,18 @@ class Objective:
         """
         return 0.0 if self.name == "riesz" else min(0.5, 1.5 * dim / count) / (count * dim)
 
-    def value(self, totals: Pull) -> jax.Array:
-        """[] what the totals say of the rows that were visited."""
-        return totals.weight if self.name == "riesz" else totals.largest
+    def shown(self, value: np.ndarray) -> np.ndarray:
+        """What is told of values that steps gave: energies, of which they compare the logs.
+
+        Args:
+            value: of steps, any shape.
+
+        Returns:
+            float64; infinite beyond it.
+        """
+        with np.errstate(over="ignore"):
+            wide = np.asarray(value, np.float64)
+            return np.exp(wide) if self.name == "riesz" else wide
 
 
 def _spacing(count: int, dim: int) -> float:

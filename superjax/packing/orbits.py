@@ -23,14 +23,14 @@ from superjax.core.errors import InputError
 from superjax.core.pairwise import Reducer
 from superjax.laws import lower_bound
 from superjax.packing.anneal import AnnealHparams, advance, start, time_of
-from superjax.packing.measure import coherence
+from superjax.packing.closed_forms import has_closed_form
+from superjax.packing.measure import coherence, quick_on_host
 from superjax.packing.objectives import Objective, Pull, SmoothMaximum
-from superjax.packing.pack import Packing
+from superjax.packing.pack import Packing, pack
 from superjax.packing.starts import random_start
 from superjax.packing.watch import OnCheckpoint, OnValue, Watch, saved_loop
 
 _STEPS = 1000
-_CHECKED = 2**43  # k^2 d up to which all pairs of lines are met one by one, rather than by their group
 
 
 def pack_orbits(
@@ -57,7 +57,8 @@ def pack_orbits(
         resume: as in `pack`.
 
     Returns:
-        The packing, float32; its coherence is that of the whole orbits where k^2 d > 2^43.
+        The packing, float32; its coherence is that of the whole orbits from k = 65,536 on. Orthonormal sets and
+        simplices need no orbits: those of `pack`.
 
     Raises:
         InputError: d is no power of 2 in [2, 256], or k < 1.
@@ -73,6 +74,8 @@ def pack_orbits(
     if k < 1:
         raise InputError(f"k: {k} is not positive; give a whole number from 1 on")
     require_group(d)
+    if has_closed_form(k, d):
+        return pack(k, d)
     steps = _STEPS if steps is None else steps
     generators = random_start(-(-k // d**2), d, seed)
     largest = orbit_coherence(generators)
@@ -92,7 +95,7 @@ def pack_orbits(
     last = loop.run(step, first, hparams or AnnealHparams(), steps, on_checkpoint=report)
     best = np.asarray(last.state.best)
     vectors = orbit(best)[:k]
-    reached = coherence(vectors) if k * k * d <= _CHECKED else orbit_coherence(best)
+    reached = coherence(vectors) if quick_on_host(k, d) else orbit_coherence(best)
     bound = lower_bound(k, d)
     return Packing(
         vectors=vectors, objective="coherence", value=reached, coherence=reached, bound=bound.value,
@@ -185,11 +188,14 @@ class OrbitStep:
 
 
 def reduce_orbits(generators: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
-    """What `reduce_pairs` would say of all lines of the orbits, with gradients of the generators, up to a factor.
+    """A reduction over the kinds of pairs of lines, with gradients of the generators.
+
+    A kind is a pair of generators and an element of the group; each counts once, though kinds within one orbit stand
+    for half as many pairs of lines.
 
     Args:
         generators: [G, d] unit rows.
-        reducer: a `SmoothMaximum`; its weights are those of all pairs of lines, each kind counted once.
+        reducer: a `SmoothMaximum`.
 
     Returns:
         The totals, and [G, d] pulls.

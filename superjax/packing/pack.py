@@ -12,12 +12,13 @@ import numpy as np
 from jax.sharding import Mesh
 
 from superjax.core import mesh as meshes
+from superjax.core import processes
 from superjax.core.errors import InputError
 from superjax.core.pairwise import Precision
 from superjax.laws import Bound, lower_bound, lower_bound_code
 from superjax.packing.anneal import AnnealHparams
 from superjax.packing.closed_forms import exact_packing
-from superjax.packing.measure import coherence
+from superjax.packing.measure import coherence, quick_on_host
 from superjax.packing.neighbours import most_listed
 from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import value_of
@@ -32,9 +33,12 @@ SMALL = 600
 _ONE_TILE = 512
 """Up to this k several restarts run at once, each in one tile."""
 
+_ONE_DEVICE = 1024
+"""Up to this k one device takes milliseconds a step, and then any number of devices takes the same path to the bit."""
+
 _STEPS = 1500
+_OPTIMAL = 1e-9  # nearer to a proven bound there is nothing to gain
 _COPIES = 16  # of [k, d] float32 that exist at once: state, gradients, travelling shards, and the float64 recheck
-_EXACT_WORK = 2**43  # k^2 d up to which float64 on the host takes about a minute
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class Packing:
         vectors: [k, d] unit rows; float64 where exact, polished or given, else float32.
         objective: "coherence", "spherical" or "riesz".
         value: what was minimised, recomputed over all pairs from `vectors`.
-        coherence: largest absolute cosine, recomputed over all pairs; float64 up to k^2 d = 2^43, then float32.
+        coherence: largest absolute cosine, recomputed over all pairs; float64 up to k = 65,536
+            (and k^2 d = 2^43), then float32.
         bound: a proven lower bound on `value`; None for energies.
         bound_name: whose bound it is; None for energies.
         steps: steps that one restart took, full passes over all pairs but for neighbour lists; 0 for a closed form.
@@ -186,11 +191,13 @@ class _Job:
 
     def anneal(self) -> Packing:
         """A start or a few, annealed once: for large packings. What was given competes."""
+        if self.given is not None:
+            given = _packing(self.goal, self.given, steps=0, restarts=0)
+            if given.bound is not None and given.value <= given.bound + _OPTIMAL:
+                return given
         together = (self.restarts or 1) > 1 and self.k <= _ONE_TILE
         found = self._anneal_together() if together else self._anneal_in_turn()
-        if self.given is not None:
-            return min(found, _packing(self.goal, self.given, steps=0, restarts=0), key=lambda one: one.value)
-        return found
+        return found if self.given is None else min(found, given, key=lambda one: one.value)
 
     def _start(self, restart: int) -> np.ndarray:
         if self.given is None:
@@ -218,11 +225,16 @@ class _Job:
     def _anneal_one(self, restart: int, watch: Watch) -> Packing:
         steps, restarts = self.steps or _STEPS, self.restarts or 1
         found = anneal_rows(
-            self.goal, self._start(restart), self.hparams, steps, mesh=self.mesh, block=self.block,
+            self.goal, self._start(restart), self.hparams, steps, mesh=self._place(), block=self.block,
             precision=self.precision, watch=replace(watch, on_value=_over_restarts(watch.on_value, restart, restarts)),
             lists=self.neighbour_lists,
         )  # fmt: skip
         return self._annealed(restart, found.x, found.history)
+
+    def _place(self) -> Mesh:
+        """The devices of one packing. Those of several hosts go together: one of them alone would be of one host."""
+        alone = self.k <= _ONE_DEVICE and not processes.shared(self.mesh.devices.flat)
+        return meshes.row_mesh(list(self.mesh.devices.flat[:1])) if alone else self.mesh
 
     def _annealed(self, restart: int, x: np.ndarray, history: np.ndarray) -> Packing:
         return _packing(
@@ -282,9 +294,9 @@ def _packing(
 ) -> Packing:
     """The result for these rows, everything about them recomputed from the rows themselves."""
     k, d = x.shape
-    on_devices = mesh if k * k * d > _EXACT_WORK else None
+    on_devices = None if quick_on_host(k, d) else mesh or meshes.single_device_mesh()
     largest = coherence(x, mesh=on_devices)
-    value = largest if goal.name == "coherence" else value_of(goal, x)
+    value = largest if goal.name == "coherence" else value_of(goal, x, on_devices)
     bound = proven_bound(goal.name, k, d)
     return Packing(
         vectors=x, objective=goal.name, value=value, coherence=largest,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from jax.sharding import Mesh
 
 from superjax.packing.measure import coherence, largest_cosine, riesz_energy
 from superjax.packing.objectives import Objective
@@ -19,11 +20,11 @@ class Polished(NamedTuple):
     value: float
 
 
-def value_of(objective: Objective, x: np.ndarray) -> float:
-    """What the objective says of the rows, in float64."""
+def value_of(objective: Objective, x: np.ndarray, mesh: Mesh | None = None) -> float:
+    """What the objective says of the rows, in float64 on the host, or in float32 on the devices of a mesh."""
     if objective.name == "riesz":
-        return riesz_energy(x, objective.riesz_s)
-    return largest_cosine(x) if objective.signed else coherence(x)
+        return riesz_energy(x, objective.riesz_s, mesh=mesh)
+    return largest_cosine(x, mesh=mesh) if objective.signed else coherence(x, mesh=mesh)
 
 
 def polish(objective: Objective, x: np.ndarray, tolerance: float = 1e-13) -> Polished:
@@ -155,7 +156,10 @@ def _descend_energy(x: np.ndarray, objective: Objective) -> Polished:
         return float(np.sum(square ** (-s / 2)) / 2), ((slope - np.sum(slope * unit, 1)[:, None] * unit) / norm).ravel()
 
     before = value_of(objective, x)
-    found = minimize(energy_and_gradient, x.ravel(), jac=True, method="CG", options={"maxiter": 5000, "gtol": 1e-10})
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial step may bring points together
+        found = minimize(
+            energy_and_gradient, x.ravel(), jac=True, method="CG", options={"maxiter": 5000, "gtol": 1e-10}
+        )
     polished = found.x.reshape(shape) / np.linalg.norm(found.x.reshape(shape), axis=1, keepdims=True)
     after = value_of(objective, polished)
     return Polished(polished, after) if after < before else Polished(x, before)

@@ -96,7 +96,7 @@ def anneal_rows(
         done = int(now.step)
         watch.keep(now, steps)
         if watch.on_value is not None:
-            watch.on_value(done, steps, float(meshes.to_host(now.state.best_value)[0]))
+            watch.on_value(done, steps, float(objective.shown(meshes.to_host(now.state.best_value)[0])))
 
     plan = list_plan(objective, len(x), x.shape[1], hparams, steps, mesh) if lists else None
     if plan is None:
@@ -105,7 +105,7 @@ def anneal_rows(
         until = plan.first + ROUND * max(0, -(-(int(first.step) - plan.first) // ROUND))
         now = loop.run(step, first, constants, until, mesh=mesh, on_checkpoint=report)
         last = run_rounds(ListRound(step, plan), now, constants, mesh, report)
-    return Annealed(meshes.to_host(last.state.best)[: len(x)], last.history["value"][:, 0])
+    return Annealed(meshes.to_host(last.state.best)[: len(x)], objective.shown(last.history["value"][:, 0]))
 
 
 def _laid_out(saved: loop.LoopState, first: loop.LoopState, k: int, mesh: Mesh) -> loop.LoopState:

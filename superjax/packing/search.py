@@ -215,7 +215,7 @@ def anneal_batch(
     step = BatchStep(objective, steps, jax.lax.Precision(precision))
     last = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh, on_checkpoint=lambda now: watch.keep(now, steps))
     best, value = meshes.to_host((last.state.best, last.state.best_value))
-    return Batch(best[:number], value[:number, 0], last.history["value"][:, :number])
+    return Batch(best[:number], objective.shown(value[:number, 0]), objective.shown(last.history["value"][:, :number]))
 
 
 def _fill_up(leaf: np.ndarray, multiple: int) -> np.ndarray:

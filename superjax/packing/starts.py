@@ -80,13 +80,15 @@ def load_vectors(path: str | Path) -> np.ndarray:
         InputError: it cannot be read, is no matrix, or has a row that is zero or not finite.
     """
     try:
-        rows = np.load(path, allow_pickle=False)
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)  # a map: a header may promise more than there is
     except (OSError, ValueError, EOFError) as error:
-        cause = error.strerror if isinstance(error, OSError) and error.strerror else "is no .npy file of numbers"
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else "is no whole .npy file of numbers"
         raise InputError(f"{path}: {cause}; give a file written by numpy.save or --save_vectors") from None
     if not isinstance(rows, np.ndarray):
         raise InputError(f"{path}: holds several arrays; give one array in a .npy file")
-    unit_rows(rows, str(path))
+    rows = np.array(rows)
+    if not len(unit_rows(rows, str(path))):
+        raise InputError(f"{path}: holds no rows; give one row a vector")
     return rows
 
 

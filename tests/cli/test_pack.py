@@ -140,7 +140,7 @@ def test_a_dry_run_packs_nothing_and_the_preset_has_166_cells(tmp_path, capsys):
         (["--k=5"], "--d: missing; give superjax pack --k=GRID --d=GRID"),
         (["--k=5", "--d=x"], "--d=x: expected a number at character 1"),
         (["--k=5", "--d=3", "--objective=tight"], "--objective=tight: give one of coherence, spherical, riesz"),
-        (["--k=5", "--d=3", "--objective=riesz", "--riesz_s=-1"], "--riesz_s=-1: is not a positive number"),
+        (["--k=5", "--d=3", "--objective=riesz", "--riesz_s=-1"], "--riesz_s=-1: is not in (0, 100]"),
         (["--k=1000000000", "--d=4096"], "k=1000000000, d=4096: needs about"),
         (["--k=5", "--d=3", "--init=nothing.npy"], "nothing.npy: No such file or directory"),
         (["--k=5,6", "--d=3", "--init=nothing.npy"], "one file cannot start 2 cells"),

@@ -25,6 +25,18 @@ def test_coherence_on_devices_is_good_to_float32(devices):
     assert coherence(x, mesh=helpers.mesh_of(devices)) == pytest.approx(helpers.coherence(x), abs=2e-7)
 
 
+@pytest.mark.parametrize("devices", [1, 8])
+def test_the_other_measures_on_devices_are_good_to_float32(devices):
+    x, mesh = helpers.random_unit(203, 7), helpers.mesh_of(devices)
+    assert largest_cosine(x, mesh=mesh) == pytest.approx(helpers.off_diagonal(x).max(), abs=2e-7)
+    for s in (1.0, 20.0):
+        assert riesz_energy(x, s, mesh=mesh) == pytest.approx(riesz_energy(x, s), rel=2e-5 * s)
+    counts, edges = gram_histogram(x, bins=20, mesh=mesh)
+    assert counts.sum() == 203 * 202 // 2
+    assert np.abs(counts - gram_histogram(x, bins=20)[0]).max() <= 2  # at most a pair lies on an edge
+    assert edges.tolist() == gram_histogram(x, bins=20)[1].tolist()
+
+
 def test_the_largest_pair_is_found_wherever_it_stands():
     for i, j in ((0, 1), (5, 2047), (1023, 1024), (2046, 2047)):
         x = helpers.random_unit(2048, 40, seed=3)

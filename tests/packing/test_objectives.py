@@ -26,13 +26,24 @@ def test_smooth_maximum_and_its_gradient_match_float64(signed, sharpness, block)
     np.testing.assert_allclose(pull / totals.weight, gradient, atol=2e-6 * max(sharpness, 10) / 10)
 
 
-@pytest.mark.parametrize("s", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("s", [0.5, 1.0, 4.0, 20.0, 100.0])
 def test_energy_and_its_gradient_match_float64(s):
+    """A pair of these is .24 apart: at s = 100 its energy is 1e62, far beyond float32."""
     x = helpers.random_unit(18, 3)
     energy, gradient = helpers.riesz(x, s)
-    totals, pull = reduce_pairs(jnp.asarray(x, jnp.float32), RieszEnergy(jnp.float32(s)), block=6)
-    assert float(totals.weight) == pytest.approx(energy, rel=2e-5)
-    np.testing.assert_allclose(pull, gradient, rtol=1e-3, atol=1e-3)
+    least = 2 - 2 * helpers.off_diagonal(x).max()
+    for unit in (least, 1.1 * least):
+        reducer = RieszEnergy(jnp.float32(s), 1e-6, jnp.float32(unit))
+        totals, pull = reduce_pairs(jnp.asarray(x, jnp.float32), reducer, block=6)
+        assert float(reducer.value(totals)) == pytest.approx(np.log(energy), abs=2e-5 * max(s, 1))
+        np.testing.assert_allclose(pull / totals.weight, gradient / energy, rtol=1e-3, atol=1e-4 * max(s, 1))
+
+
+def test_an_energy_too_small_for_its_unit_is_never_the_least():
+    reducer = RieszEnergy(jnp.float32(100.0), 1e-6, jnp.float32(1e-6))
+    totals, pull = reduce_pairs(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), reducer, block=2)
+    assert float(reducer.value(totals)) == np.inf
+    assert np.all(np.isfinite(pull))
 
 
 @pytest.mark.parametrize("objective", [Objective("coherence"), Objective("spherical"), Objective("riesz")])
@@ -76,5 +87,5 @@ def test_the_gradient_agrees_with_autodiff_of_the_plain_formula():
 def test_unknown_objectives_and_powers_are_refused():
     with pytest.raises(InputError, match="objective: welch is unknown; give one of coherence, spherical, riesz"):
         Objective("welch")
-    with pytest.raises(InputError, match=r"riesz_s: -1\.0 is not a positive number"):
+    with pytest.raises(InputError, match=r"riesz_s: -1 is not in \(0, 100\]"):
         Objective("riesz", -1.0)

@@ -74,3 +74,10 @@ def test_any_number_of_lines_is_cut_from_whole_orbits():
 def test_dimensions_without_the_group_are_refused(d):
     with pytest.raises(InputError, match=f"d: {d} is no power of 2"):
         pack_orbits(100, d)
+
+
+@pytest.mark.parametrize(("k", "d", "value"), [(4, 4, 0.0), (5, 4, 0.25), (6, 2, np.cos(np.pi / 6))])
+def test_closed_forms_need_no_orbits(k, d, value):
+    found = pack_orbits(k, d, steps=3)
+    assert found.coherence == pytest.approx(value, abs=1e-12)
+    assert found.steps == 0

@@ -95,6 +95,36 @@ def test_thomson_energies(k, energy):
     assert found.bound is None
 
 
+@pytest.mark.parametrize("devices", [2, 8])
+def test_up_to_a_thousand_vectors_any_number_of_devices_finds_the_same(devices):
+    one, many = pack(101, 8, steps=300), pack(101, 8, steps=300, mesh=helpers.mesh_of(devices))
+    assert one.vectors.tobytes() == many.vectors.tobytes()
+
+
+def test_more_vectors_end_within_a_ten_thousandth_on_any_number_of_devices():
+    reached = [pack(1100, 40, steps=600, mesh=helpers.mesh_of(devices)).coherence for devices in (1, 2, 5)]
+    assert len(set(reached)) > 1
+    assert np.ptp(reached) < 1e-4
+
+
+def test_a_start_at_the_proven_bound_is_the_result_at_once():
+    told = []
+    found = pack(144, 16, init="construction", on_value=lambda *seen: told.append(seen))
+    assert found.value == pytest.approx(0.25, abs=1e-12)
+    assert (found.steps, told) == (0, [])
+
+
+@pytest.mark.parametrize(("k", "s"), [(40, 20.0), (40, 100.0), (300, 20.0), (300, 100.0)])
+def test_energies_of_any_power_are_packed(k, s):
+    """Large powers overflow float32, and at random starts float64; the packing comes near the best spherical code."""
+    found = pack(k, 3, objective="riesz", riesz_s=s, restarts=8 if k == 40 else None, steps=400)
+    assert np.isfinite(found.value)
+    assert np.all(np.isfinite(found.history[1:]))
+    code = pack(k, 3, objective="spherical", restarts=8 if k == 40 else None, steps=400)
+    distance = [np.sqrt(2 - 2 * helpers.off_diagonal(one.vectors).max()) for one in (found, code)]
+    assert distance[0] > 0.9 * distance[1]
+
+
 def test_large_packings_descend_and_tell_how():
     told = []
     found = pack(150, 8, steps=300, on_value=lambda *values: told.append(values))
@@ -171,8 +201,15 @@ def test_files_of_vectors_are_read_or_refused(tmp_path):
     np.save(tmp_path / "zero.npy", rows)
     (tmp_path / "text.npy").write_text("no array")
     np.savez(tmp_path / "several.npz", a=rows)
+    (tmp_path / "short.npy").write_bytes((tmp_path / "good.npy").read_bytes()[:-8])
+    promised = (tmp_path / "good.npy").read_bytes().replace(b"(5, 3)", b"(9999999999999, 3)", 1)
+    (tmp_path / "promises.npy").write_bytes(promised.replace(b" " * 12 + b"\n", b"\n", 1))
+    np.save(tmp_path / "objects.npy", np.array([["a"]], object))
+    np.save(tmp_path / "none.npy", np.zeros((0, 3)))
     for name, message in (
-        ("zero.npy", "row 2 is zero"), ("text.npy", "is no .npy file"), ("several.npz", "holds several arrays"),
+        ("zero.npy", "row 2 is zero"), ("text.npy", "is no whole .npy file"), ("several.npz", "holds several arrays"),
+        ("short.npy", "is no whole .npy file"), ("promises.npy", "is no whole .npy file"),
+        ("objects.npy", "is no whole .npy file"), ("none.npy", "holds no rows"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
             given_start(tmp_path / name, 5, 3, 0)
