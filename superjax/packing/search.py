@@ -29,6 +29,9 @@ _SAME = 1e-8
 _APART = 2e-5
 """Annealed values nearer than this, relatively, may be one basin."""
 
+_FRESH_ROUNDS, _FRESH_SHARE = 4, 3
+"""The last rounds of patience take one restart in three from anywhere: 28 lines in R^5 and 16 in R^8 need it."""
+
 _COLD, _WARM = (1.5, 30.0), (10.0, 100.0)
 """First sharpness from random starts and from perturbed packings: below, all restarts forget where they began."""
 
@@ -48,12 +51,12 @@ class SearchConfig:
     restarts: int = 512
     steps: int = 600
     rounds: int | None = None
-    most_rounds: int = 24
+    most_rounds: int = 28
     polished: int = 6
 
     def patience(self, k: int, d: int) -> int:
         """Rounds without gain after which to stop: 27 lines in R^6 took six before they fell below the table."""
-        return 2 + k * d // 40 if self.rounds is None else self.rounds
+        return 2 + k * d // 40 + _FRESH_ROUNDS if self.rounds is None else self.rounds
 
 
 class Batch(NamedTuple):
@@ -112,10 +115,12 @@ def search(
     for number in range(first, 1 + config.most_rounds):
         within = watch.within(round=number, quiet=quiet, rng=_rng_state(rng), **_elite_arrays(elite, k, d))
         watch = watch.begun()
-        if elite:
+        if not elite:
+            starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
+        elif quiet < patience - _FRESH_ROUNDS:
             starts, hparams = _perturb(rng, elite, config.restarts), _draw_hparams(rng, config.restarts, *_WARM)
         else:
-            starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
+            starts, hparams = _mixed(rng, elite, config.restarts)
         before = elite[0].value if elite else np.inf
         found = _polish_best(objective, anneal(starts, hparams, watch=within), config.polished, bound)
         elite = _distinct([*elite, *found])[: config.polished]
@@ -251,6 +256,16 @@ def _distinct(found: list[Polished]) -> list[Polished]:
         if not kept or one.value > kept[-1].value + _SAME:
             kept.append(one)
     return kept
+
+
+def _mixed(rng: np.random.Generator, elite: list[Polished], number: int) -> tuple[np.ndarray, AnnealHparams]:
+    """[number, k, d] packings near the best and, one in three, anywhere; and their schedules."""
+    fresh = number // _FRESH_SHARE
+    anywhere = rng.normal(size=(fresh, *elite[0].x.shape))
+    anywhere /= np.linalg.norm(anywhere, axis=2, keepdims=True)
+    starts = np.concatenate([_perturb(rng, elite, number - fresh), anywhere.astype(np.float32)])
+    warm, cold = _draw_hparams(rng, number - fresh, *_WARM), _draw_hparams(rng, fresh, *_COLD)
+    return starts, jax.tree.map(lambda *parts: np.concatenate(parts), warm, cold)
 
 
 def _perturb(rng: np.random.Generator, elite: list[Polished], number: int) -> np.ndarray:
