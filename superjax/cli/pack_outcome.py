@@ -52,7 +52,7 @@ def outcome(config: PackConfig, cells: Sequence[Cell]) -> Outcome:
         summary={"objective": config.objective, "riesz_s": config.riesz_s, "cells": rows},
         arrays={f"{name}_{cell.name}": array for cell in cells for name, array in cell.arrays.items()},
         figures=_figures(config, cells),
-        lines=_sentences(rows),
+        lines=[*_sentences(rows), *_undrawn(len(cells))],
     )
 
 
@@ -70,6 +70,13 @@ def _sentences(rows: Sequence[dict[str, Any]]) -> list[str]:
     if built:
         lines.append(f"For {len(built)} of {len(rows)} an explicit construction is lower still: --init=construction.")
     return lines
+
+
+def _undrawn(cells: int) -> list[str]:
+    """That only the largest of so many cells have figures of their own, where some have none."""
+    if cells <= _FIGURES_OF_CELLS:
+        return []
+    return [f"figures of the {_FIGURES_OF_CELLS} largest of {cells} cells; of another: --k=K --d=D --out=FOLDER"]
 
 
 def _figures(config: PackConfig, cells: Sequence[Cell]) -> dict[str, Callable[[], Figure]]:

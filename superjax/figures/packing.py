@@ -8,13 +8,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superjax.figures.style import FAINT, INK, PALETTE, house_style, new_figure, plain_log
-from superjax.laws import best_construction, cosine_density, lower_bound, lower_bound_code, published_packings
+from superjax.laws import cosine_density, lower_bound, lower_bound_code, published_packings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
+    from mpl_toolkits.mplot3d import Axes3D
 
 _VALUE = {"coherence": "coherence", "spherical": "largest cosine", "riesz": "energy"}
+_BOUND_NAMES = {
+    "welch": "Welch", "bukh_cox": "Bukh-Cox", "levenshtein": "Levenshtein", "fejes_toth": "Fejes Tóth",
+    "rankin": "Rankin", "cap": "caps", "exact_d2": "exact in the plane",
+}  # fmt: skip
+_MOST_COLOURS = 6
+"""Dimensions that share a panel, told apart by colour; more of them get a panel each."""
+_DENSE = 400
+"""Numbers of vectors at which a bound is drawn; every one of a shorter range."""
+_GREY = (0.8, 0.8, 0.8)
+_ZERO = 1e-9
+"""Coherences up to this are 0 but for rounding."""
+_THINGS = {"coherence": "lines", "spherical": "points", "riesz": "points"}
+_MARKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "packed": (PALETTE[0], {"marker": "o", "markersize": 4, "linestyle": "none"}),
+    "proven bound": (INK, {"linestyle": ":", "linewidth": 1.2}),
+    "best construction": (PALETTE[2], {"marker": "_", "markersize": 8, "linestyle": "none"}),
+    "published": (PALETTE[1], {"marker": "x", "markersize": 4, "markeredgewidth": 0.9, "linestyle": "none"}),
+}
+"""What is drawn against k -> its colour where each dimension has a panel, and how."""
 
 
 @house_style()
@@ -26,21 +46,28 @@ def steps_figure(history: np.ndarray, row: Mapping[str, Any]) -> Figure:
         row: the packing's row of `table.csv`.
 
     Returns:
-        The figure; both axes logarithmic where the values are positive.
+        The figure; the steps on a linear axis, so that the sharper half of the schedule is half of the figure, the
+        values on a logarithmic one where they are positive and differ by more than a factor of 3.
     """
     figure = new_figure()
     axes = figure.subplots()
     steps = np.arange(1, len(history) + 1)
     axes.plot(steps, history, color=PALETTE[5], linewidth=0.8, label="at this step")
     axes.plot(steps, np.minimum.accumulate(history), color=PALETTE[0], label="least so far")
-    _reference(axes, row["lower_bound"], f"proven bound ({row['bound_name']})", INK)
-    _reference(axes, row["published"], "published", PALETTE[1])
-    _reference(axes, row["construction"], "best construction", PALETTE[2])
-    axes.set(xscale="log", xlabel="step", ylabel=_VALUE[row["objective"]])
-    if np.min(history) > 0:
+    references = (
+        (row["lower_bound"], f"proven bound ({bound_in_words(row['bound_name'] or '')})", INK),
+        (row["published"], "published", PALETTE[1]),
+        (row["construction"], "best construction", PALETTE[2]),
+    )
+    known = [reference for reference in references if reference[0] is not None]
+    for value, label, colour in known:
+        axes.axhline(value, color=colour, linewidth=0.9, linestyle="--", label=f"{label}, {value:.4g}")
+    axes.set(xlabel="step", ylabel=_VALUE[row["objective"]])
+    least = min([np.min(history), *(value for value, *_ in known)])
+    if 0 < 3 * least < np.max(history):
         plain_log(axes.yaxis)
     axes.set_title(_title(row))
-    axes.legend()
+    axes.legend(loc="upper right")
     return figure
 
 
@@ -54,123 +81,313 @@ def gram_figure(counts: np.ndarray, start_counts: np.ndarray | None, row: Mappin
         row: the packing's row of `table.csv`.
 
     Returns:
-        The figure, densities on a logarithmic axis.
+        The figure, densities on a logarithmic axis; all of [-1, 1] where every cosine is 0.
     """
     edges = np.linspace(-1, 1, len(counts) + 1)
-    middle, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
+    width = edges[1] - edges[0]
     figure = new_figure()
     axes = figure.subplots()
     if start_counts is not None:
         axes.stairs(start_counts / start_counts.sum() / width, edges, color=FAINT, fill=True, alpha=0.6, label="start")
     axes.stairs(counts / counts.sum() / width, edges, color=PALETTE[0], linewidth=1.3, label="packed")
-    if row["d"] > 1:
-        law = np.asarray(cosine_density(middle, row["d"]))
-        axes.plot(middle, law, color=PALETTE[1], linestyle="--", label="random law")
-    bound = row["lower_bound"]
-    if bound is not None:
-        for place in (bound, -bound) if row["objective"] == "coherence" else (bound,):
-            axes.axvline(place, color=INK, linewidth=0.8, linestyle=":")
-        axes.plot([], [], color=INK, linewidth=0.8, linestyle=":", label="proven bound")
-    shown = np.flatnonzero(counts if start_counts is None else counts + start_counts)
-    reach = max(abs(edges[shown[0]]), abs(edges[shown[-1] + 1]))
+    reach = _reach(counts if start_counts is None else counts + start_counts, edges)
     floor = 0.5 / max(counts.sum(), 1) / width
     ceiling = 10 * counts.max() / max(counts.sum(), 1) / width
     axes.set(xlim=(-1.05 * reach, 1.05 * reach), yscale="log", ylim=(floor, max(ceiling, 10 * floor)))
+    _random_law(axes, row["d"], np.linspace(*axes.get_xlim(), 201))
+    _cosine_bound(axes, row)
     axes.set(xlabel="cosine of a pair", ylabel="density")
     axes.set_title(_title(row))
     axes.legend()
     return figure
 
 
+def _reach(counts: np.ndarray, edges: np.ndarray) -> float:
+    """The largest |cosine| of the counts [K] in the bins between edges [K + 1]; 1 where all are 0 within a bin."""
+    shown = np.flatnonzero(counts)
+    reach = max(abs(edges[shown[0]]), abs(edges[shown[-1] + 1]))
+    return float(reach) if reach > 1.5 * (edges[1] - edges[0]) else 1.0
+
+
+def _random_law(axes: Axes, d: int, cosines: np.ndarray) -> None:
+    """The density of random pairs at cosines [n], where it stands clear of the lower end of the axis."""
+    if d == 1:
+        return
+    inside = cosines[np.abs(cosines) < 1]
+    law = np.asarray(cosine_density(inside, d))
+    if np.max(law) > 1.2 * axes.get_ylim()[0]:
+        axes.plot(inside, law, color=PALETTE[1], linestyle="--", label="random law")
+
+
+def _cosine_bound(axes: Axes, row: Mapping[str, Any]) -> None:
+    """Where the largest cosine cannot be below; on both sides for lines, whose cosines have no sign."""
+    bound, lines = row["lower_bound"], row["objective"] == "coherence"
+    if bound is None:
+        return
+    label = f"bound on the largest {'|cosine|' if lines else 'cosine'}"
+    for place in sorted({bound, -bound}) if lines else (bound,):
+        axes.axvline(place, color=INK, linewidth=0.8, linestyle=":", label=label)
+        label = "_other side"
+
+
 @house_style()
 def picture_figure(points: np.ndarray, row: Mapping[str, Any]) -> Figure:
-    """A packing in space: points or lines on the unit sphere, and the pairs that are nearest.
+    """A packing in space: points or lines on the unit sphere, and segments between the nearest, faint behind.
 
     Args:
         points: [k, 3] unit rows.
         row: the packing's row of `table.csv`.
 
     Returns:
-        The figure.
+        The figure; its legend says which pairs the segments join.
     """
-    figure = new_figure(4.6, 4.6)
-    axes = figure.add_subplot(projection="3d")
-    if row["objective"] == "coherence":
+    figure = new_figure(4.6, 4.9)
+    axes = figure.add_subplot(projection="3d", proj_type="ortho", computed_zorder=False)
+    lines = row["objective"] == "coherence"
+    if lines:
         points = np.concatenate([points, -points])
-    angle = np.linspace(0, 2 * np.pi, 25)
-    height = np.linspace(0, np.pi, 13)
-    x, y, z = (
-        np.outer(np.cos(angle), np.sin(height)),
-        np.outer(np.sin(angle), np.sin(height)),
-        np.outer(np.ones_like(angle), np.cos(height)),
-    )
-    axes.plot_surface(0.97 * x, 0.97 * y, 0.97 * z, color=FAINT, alpha=0.25, linewidth=0)
-    gram = points @ points.T - 2 * np.eye(len(points))
-    for i, j in np.argwhere(np.triu(gram > gram.max() - 1e-6, 1)):
-        axes.plot(*points[[i, j]].T, color=PALETTE[1], linewidth=0.9)
-    axes.scatter(*points.T, s=28, color=PALETTE[0], depthshade=True)
+    front = points @ _sight(axes) >= 0
+    pairs, meaning = nearest_pairs(points, row["objective"])
+    _draw_sphere(axes)
+    for i, j in pairs:
+        near = (points[i] + points[j]) @ _sight(axes) >= -1e-9
+        style = {"alpha": 1.0, "zorder": 3} if near else {"alpha": 0.3, "zorder": 1}
+        axes.plot(*points[[i, j]].T, color=PALETTE[1], linewidth=0.9 if near else 0.7, **style)
+    size = min(28.0, 4000 / len(points))
+    for side, alpha, zorder in ((front, 1.0, 4), (~front, 0.3, 1)):
+        axes.scatter(
+            *points[side].T, s=size, color=PALETTE[0], alpha=alpha, depthshade=False, zorder=zorder, linewidth=0
+        )
+    axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
     axes.set_box_aspect((1, 1, 1), zoom=1.5)
     axes.set_axis_off()
-    axes.set_title(_title(row), y=0.98)
+    figure.suptitle(_title(row, " (both ends drawn)" if lines else ""), x=0.02, ha="left", fontsize=10)
+    if len(pairs):
+        figure.legend(handles=[_segment(meaning)], loc="outside lower center")
     return figure
+
+
+def nearest_pairs(points: np.ndarray, objective: str) -> tuple[np.ndarray, str]:
+    """The pairs that a picture joins, and which they are, in words.
+
+    Args:
+        points: [n, 3] unit rows; of lines, both ends.
+        objective: of the packing.
+
+    Returns:
+        ``(pairs, meaning)``: [m, 2] indices i < j. Pairs as near as the nearest to 1e-6 where they are many, at least
+        one for two points, as in polished packings; else those within 1, 5 or 20 % of the nearest distance, whichever
+        are many first, and none where none are: a single segment says nothing of the whole.
+
+    Example:
+        >>> pairs, meaning = nearest_pairs(np.concatenate([np.eye(3), -np.eye(3)]), "coherence")
+        >>> len(pairs), meaning
+        (12, 'nearest pairs')
+    """
+    gram = np.clip(points @ points.T, -1, 1)
+    i, j = np.triu_indices(len(points), 1)
+    distance = np.sqrt(2 - 2 * gram[i, j])
+    apart = distance < 2 - 1e-9 if objective == "coherence" else np.full(len(i), True)
+    if not np.any(apart):
+        return np.zeros((0, 2), int), ""
+    least = np.min(distance[apart])
+    for slack in (1e-6, 0.01, 0.05, 0.2):
+        near = apart & (distance <= least * (1 + slack))
+        if 2 * near.sum() >= len(points):
+            meaning = "nearest pairs" if slack == 1e-6 else f"pairs within {100 * slack:g} % of the nearest distance"
+            return np.stack([i[near], j[near]], axis=1), meaning
+    return np.zeros((0, 2), int), ""
+
+
+def _sight(axes: Axes3D) -> np.ndarray:
+    """[3] the unit vector from the origin to the eye."""
+    up, round_ = np.deg2rad(axes.elev), np.deg2rad(axes.azim)
+    return np.array([np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)])
+
+
+def _draw_sphere(axes: Axes3D) -> None:
+    """The unit sphere's outline as it is seen, a translucent disc between what is in front and what is behind."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    sight = _sight(axes)
+    across = np.cross([0.0, 0.0, 1.0], sight)
+    across /= np.linalg.norm(across)
+    angle = np.linspace(0, 2 * np.pi, 181)[:, None]
+    outline = np.cos(angle) * across + np.sin(angle) * np.cross(sight, across)
+    axes.add_collection3d(
+        Poly3DCollection([outline], facecolor=(*_GREY, 0.35), edgecolor=FAINT, linewidth=0.8, zorder=2)
+    )
+
+
+def _segment(label: str) -> Any:
+    """A legend's handle of the segments between points."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=PALETTE[1], linewidth=0.9, label=label)
 
 
 @house_style()
 def coherence_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Value against k, one colour a dimension, with what is published, proven and built.
+    """Value against k, one colour or panel a dimension, with what is published, proven and built.
 
     Args:
-        rows: of `table.csv`, of one objective.
+        rows: of `table.csv`, of one objective, "coherence" or "spherical".
 
     Returns:
-        The figure, logarithmic axes where the values are positive.
+        The figure: marks for what was packed, built and published, a dotted curve for the bound. Up to 6 dimensions
+        share a panel. The values of lines are on a logarithmic axis, and those that are 0 left out of it, which the
+        label of the other axis says.
     """
-    import matplotlib
-
-    figure = new_figure(7.2, 4.6)
-    axes = figure.subplots()
-    dimensions = sorted({row["d"] for row in rows})
-    colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(dimensions)))
-    lines = rows[0]["objective"] == "coherence"
-    for colour, d in zip(colours, dimensions, strict=True):
-        own = sorted((row for row in rows if row["d"] == d), key=lambda row: row["k"])
-        ks = [row["k"] for row in own]
-        axes.plot(ks, _positive([row["value"] for row in own]), "o-", markersize=4, color=colour, label=f"d = {d}")
-        grid = np.unique(np.geomspace(max(min(ks), 2), max(max(ks), 2), 60).astype(int))
-        bounds = [(lower_bound if lines else lower_bound_code)(int(k), d).value for k in grid]
-        axes.plot(grid, _positive(bounds), ":", color=colour, linewidth=1)
-        if lines:
-            built = [best_construction(int(k), d).value if d > 1 else 1.0 for k in ks]
-            axes.plot(ks, _positive(built), "_", color=colour, markersize=9)
-            all_k, all_d, published = published_packings("optimised")
-            same = (all_d == d) & (all_k >= min(ks)) & (all_k <= max(ks))
-            axes.plot(all_k[same], _positive(published[same]), "x", color=colour, markersize=4)
-    marks = {"packed": "ko-", "proven bound": "k:"}
-    if lines:
-        marks["best construction"] = "k_"
-    if any(row.get("published") for row in rows):
-        marks["published"] = "kx"
-    for meaning, mark in marks.items():
-        axes.plot([], [], mark, markersize=5, label=meaning)
-    axes.set(xlabel="vectors k", ylabel=_VALUE[rows[0]["objective"]])
-    plain_log(axes.xaxis, [row["k"] for row in rows])
-    if lines:
-        plain_log(axes.yaxis)
-    axes.set_title(f"{_VALUE[rows[0]['objective']].capitalize()} against the number of vectors")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
+    log = rows[0]["objective"] == "coherence" and any(row["value"] > _ZERO for row in rows)
+    shown = [row for row in rows if row["value"] > _ZERO] if log else list(rows)
+    dimensions = sorted({row["d"] for row in shown})
+    figure, body, foot, panels = _panels(len(dimensions))
+    single = len(panels) == 1
+    colours = dict(zip(dimensions, _colours(len(dimensions)), strict=True))
+    for place, d in enumerate(dimensions):
+        own = sorted((row for row in shown if row["d"] == d), key=lambda row: row["k"])
+        axes = panels[0 if single else place]
+        _draw_dimension(axes, _series(own, log=log), colours[d] if single else None)
+        if not single:
+            axes.set_title(f"$d = {d}$", fontsize=9)
+    _scale(panels, [row["k"] for row in shown], log=log)
+    _name_axes(body, panels, rows[0]["objective"], left_out=len(shown) < len(rows))
+    _legend(foot, panels, colours)
     return figure
 
 
-def _positive(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Zeros, which a logarithmic axis cannot show, as gaps."""
-    array = np.asarray(values, float)
-    return np.where(array > 0, array, np.nan)
+def _panels(dimensions: int) -> tuple[Figure, FigureBase, FigureBase, list[Axes]]:
+    """A figure, where in it labels and legend go, and its panels: one, or, of many dimensions, one for each."""
+    if dimensions <= _MOST_COLOURS:
+        figure = new_figure(7.2, 4.6)
+        return figure, figure, figure, [figure.subplots()]
+    columns = 4 if dimensions <= 12 else 5
+    height = 0.7 + 1.5 * -(-dimensions // columns)
+    figure = new_figure(7.2, height + 0.3)
+    parts: Any = figure.subfigures(2, 1, height_ratios=[height, 0.3])
+    body, foot = parts
+    grid = body.subplots(-(-dimensions // columns), columns, sharex=True, sharey=True).ravel()
+    for axes in grid[dimensions:]:
+        axes.remove()
+    for axes in grid[dimensions - columns : dimensions]:
+        axes.tick_params(labelbottom=True)
+    return figure, body, foot, list(grid[:dimensions])
 
 
-def _reference(axes: Axes, value: float | None, label: str, colour: str) -> None:
-    if value:
-        axes.axhline(value, color=colour, linewidth=0.9, linestyle="--", label=f"{label}, {value:.4g}")
+def _colours(dimensions: int) -> np.ndarray:
+    """[dimensions, 4] a colour for each of the dimensions, dark to light."""
+    import matplotlib
+
+    return np.asarray(matplotlib.colormaps["viridis"](np.linspace(0, 0.85, dimensions)))
 
 
-def _title(row: Mapping[str, Any]) -> str:
-    return f"{row['k']} vectors in $R^{{{row['d']}}}$: {_VALUE[row['objective']]} {row['value']:.6g}"
+def _series(own: Sequence[Mapping[str, Any]], *, log: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """What is drawn of one dimension: meaning -> (k [n], values [n]), without values the axis cannot show.
+
+    Args:
+        own: the rows of that dimension, k increasing.
+        log: the values are on a logarithmic axis.
+    """
+    d, ks = own[0]["d"], np.array([row["k"] for row in own])
+    built = np.array([np.nan if row.get("construction") is None else row["construction"] for row in own])
+    series = {"packed": (ks, np.array([row["value"] for row in own])), "proven bound": _bound(own)}
+    if own[0]["objective"] == "coherence":
+        all_k, all_d, published = published_packings("optimised")
+        same = (all_d == d) & (all_k >= ks[0]) & (all_k <= ks[-1])
+        series |= {"best construction": (ks, built), "published": (all_k[same], published[same])}
+    keep = {name: np.isfinite(values) & ((values > _ZERO) | (not log)) for name, (_, values) in series.items()}
+    return {name: (k[keep[name]], values[keep[name]]) for name, (k, values) in series.items() if np.any(keep[name])}
+
+
+def _bound(own: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """The bound of one dimension, dense in k and at every row's own k: (k [n], values [n])."""
+    ks = [max(row["k"], 2) for row in own]
+    low, high = min(ks), max(ks)
+    dense = np.arange(low, high + 1) if high - low < _DENSE else np.geomspace(low, high, _DENSE // 2).round()
+    grid = np.unique(np.concatenate([dense, ks]).astype(int))
+    bound = lower_bound if own[0]["objective"] == "coherence" else lower_bound_code
+    return grid, np.array([bound(int(k), own[0]["d"]).value for k in grid])
+
+
+def _draw_dimension(axes: Axes, series: Mapping[str, tuple[np.ndarray, np.ndarray]], colour: Any) -> None:
+    """The series of one dimension, in its colour, or, where that is None, each small, in its meaning's."""
+    for meaning, (ks, values) in series.items():
+        own, style = _MARKS[meaning]
+        if colour is None and "markersize" in style:
+            style = {**style, "markersize": 0.65 * style["markersize"]}
+        axes.plot(ks, values, color=own if colour is None else colour, label=meaning, **style)
+
+
+def _scale(panels: Sequence[Axes], ks: Sequence[int], *, log: bool) -> None:
+    """Logarithmic axes with few labels: the very k where they are short and have the room, else round numbers."""
+    single = len(panels) == 1
+    round_ks = _ticks(min(ks), max(ks), (1, 2, 5) if single else (1, 4, 16))
+    plain_log(panels[0].xaxis, ks if single and max(ks) < 1000 else round_ks)
+    if log and single:
+        plain_log(panels[0].yaxis)
+    elif log:
+        values = np.concatenate([line.get_ydata() for axes in panels for line in axes.lines])
+        plain_log(panels[0].yaxis, _ticks(float(values.min()), float(values.max()), (1, 2, 5)))
+
+
+def _ticks(low: float, high: float, between: Sequence[int]) -> list[float]:
+    """Powers of ten in [low, high] where there are three; else their multiples by `between`; else the ends.
+
+    Example:
+        >>> _ticks(2000, 32000, (1, 4, 16)), _ticks(3, 20000, (1, 4, 16))
+        ([4000.0, 16000.0], [10.0, 100.0, 1000.0, 10000.0])
+    """
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high) + 1)
+    for ticks in (decades, np.outer(decades[: 1 if max(between) > 10 else None], between).ravel()):
+        inside = [float(tick) for tick in ticks if low <= tick <= high]
+        if len(inside) >= (3 if ticks is decades else 2):
+            return inside
+    return sorted({low, high})
+
+
+def _name_axes(figure: FigureBase, panels: Sequence[Axes], objective: str, *, left_out: bool) -> None:
+    """Title, labels and one legend of a figure of values against k."""
+    things, value = _THINGS[objective], _VALUE[objective]
+    label = f"number of {things} $k$" + (r" ($k \leq d$, coherence 0, not shown)" if left_out else "")
+    title = f"{value.capitalize()} against the number of {things}"
+    if len(panels) == 1:
+        panels[0].set(xlabel=label, ylabel=value, title=title)
+    else:
+        figure.suptitle(title, x=0.02, ha="left", fontsize=10)
+        figure.supxlabel(label, fontsize=9)
+        figure.supylabel(value, fontsize=9)
+
+
+def _legend(figure: FigureBase, panels: Sequence[Axes], colours: Mapping[int, Any]) -> None:
+    """One legend of the marks in any panel, and of the colours {dimension: colour} where they tell dimensions."""
+    from matplotlib.lines import Line2D
+
+    drawn = {line.get_label() for axes in panels for line in axes.lines}
+    single = len(panels) == 1
+    handles = [Line2D([], [], marker="s", linestyle="", color=c, label=f"$d = {d}$") for d, c in colours.items()]
+    marks = [
+        Line2D([], [], color=INK if single else colour, label=meaning, **style)
+        for meaning, (colour, style) in _MARKS.items()
+        if meaning in drawn
+    ]
+    where = {"loc": "outside right center"} if single else {"loc": "center", "ncols": len(marks)}
+    figure.legend(handles=(handles if single else []) + marks, **where)
+
+
+def bound_in_words(name: str) -> str:
+    """A bound's name in `table.csv`, as a figure writes it.
+
+    Example:
+        >>> bound_in_words("levenshtein_3"), bound_in_words("bukh_cox"), bound_in_words("two_points")
+        ('Levenshtein 3', 'Bukh-Cox', 'two points')
+    """
+    if name in _BOUND_NAMES:
+        return _BOUND_NAMES[name]
+    family, _, level = name.rpartition("_")
+    return f"{_BOUND_NAMES[family]} {level}" if family in _BOUND_NAMES else name.replace("_", " ")
+
+
+def _title(row: Mapping[str, Any], remark: str = "") -> str:
+    things = _THINGS[row["objective"]]
+    counted = f"{row['k']} {things if row['k'] > 1 else things[:-1]}"
+    return rf"{counted} in $\mathbf{{R}}^{{{row['d']}}}${remark}: {_VALUE[row['objective']]} {row['value']:.6g}"

@@ -84,7 +84,7 @@ _CAPTIONS = {
         "A diagonal block alone means orthogonal features; colour off the diagonal is interference.",
     ),
     ("pack", "steps"): Caption(
-        "The objective over the steps of the search, beside bound, random vectors and construction",
+        "The objective over the steps of the search, beside what is proven, published and constructed",
         "Whether the curve has levelled off, and how far above the proven bound.",
     ),
     ("pack", "gram"): Caption(
@@ -92,11 +92,11 @@ _CAPTIONS = {
         "Walls at ± the coherence: a good packing pushes many pairs onto the same largest |cosine|.",
     ),
     ("pack", "picture"): Caption(
-        "The points on the sphere, in three dimensions",
-        "Symmetry: the best packings of few points are the vertices of polyhedra.",
+        "The points on the sphere, of lines both ends, and segments between the nearest pairs; faint: behind",
+        "Symmetry: the best packings of few points are the vertices of polyhedra, the segments their edges.",
     ),
     ("pack", "coherence"): Caption(
-        "Coherence against the number of vectors, a curve for each dimension, beside bounds and constructions",
+        "Coherence or largest cosine against k, a colour or panel for each dimension, beside bounds and constructions",
         "Points between random and bound; a construction below the points is a set the search did not find.",
     ),
     ("fit", "surfaces"): Caption(

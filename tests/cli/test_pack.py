@@ -89,6 +89,15 @@ def test_points_and_energies(tmp_path, objective):
     assert all(row["construction"] == "" for row in rows_of(out))
 
 
+def test_cells_without_figures_of_their_own_are_spoken_of(tmp_path, capsys):
+    assert main(["pack", "--k=2:8:7", "--d=9", f"--out={tmp_path / 'run'}"]) == 0
+    assert "figures of the 6 largest of 7 cells" in capsys.readouterr().out
+    drawn = [path.stem for path in (tmp_path / "run/figures").glob("gram_*.png")]
+    assert sorted(drawn) == [f"gram_coherence_{k}_9" for k in range(3, 9)]
+    assert main(["pack", "--k=3:8:6", "--d=9"]) == 0
+    assert "figures of the" not in capsys.readouterr().out
+
+
 def test_orbits_from_the_command_line(tmp_path):
     assert main(["pack", "--k=48", "--d=4", "--orbits", "--steps=60", f"--out={tmp_path / 'run'}"]) == 0
     (row,) = rows_of(tmp_path / "run")
