@@ -115,7 +115,7 @@ def time_steps(k: int, d: int, mesh: Mesh, repeats: int) -> dict[str, Any]:
     recipe_steps = 1 + steps // 3
     recipe = TorchRecipe(random_start(k, d, 0))
     one_device = meshes.row_mesh(list(mesh.devices.flat[:1]))
-    cases = {
+    cases: dict[str, Callable[[], Any]] = {
         "ours, ring": our_steps(k, d, steps, mesh),
         "ours, one device": our_steps(k, d, steps, one_device),
         "floor": products_only(k, d, steps, one_device),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,19 @@ def outcome(config: PackConfig, cells: Sequence[Cell]) -> Outcome:
     rows = [cell.row for cell in cells]
     return Outcome(
         rows=rows,
-        columns=COLUMNS,
+        columns=_columns(config.objective),
         summary={"objective": config.objective, "riesz_s": config.riesz_s, "cells": rows},
         arrays={f"{name}_{cell.name}": array for cell in cells for name, array in cell.arrays.items()},
         figures=_figures(config, cells),
         lines=[*_sentences(rows), *_undrawn(len(cells))],
+    )
+
+
+def _columns(objective: str) -> tuple[Column, ...]:
+    """The printed columns; energies may be of any size."""
+    return tuple(
+        replace(column, format=".12g") if column.key == "value" and objective == "riesz" else column
+        for column in COLUMNS
     )
 
 
@@ -81,6 +90,7 @@ def _undrawn(cells: int) -> list[str]:
 
 def _figures(config: PackConfig, cells: Sequence[Cell]) -> dict[str, Callable[[], Figure]]:
     from superjax.figures import packing as draw
+    from superjax.figures.packing_grid import coherence_figure
 
     figures: dict[str, Callable[[], Figure]] = {}
     for cell in sorted(cells, key=lambda cell: cell.row["k"] * cell.row["d"])[-_FIGURES_OF_CELLS:]:
@@ -92,7 +102,7 @@ def _figures(config: PackConfig, cells: Sequence[Cell]) -> dict[str, Callable[[]
         if "points" in arrays:
             figures[f"picture_{cell.name}"] = partial(draw.picture_figure, arrays["points"], row)
     if len(cells) > 1 and config.objective != "riesz":
-        figures["coherence"] = partial(draw.coherence_figure, [cell.row for cell in cells])
+        figures["coherence"] = partial(coherence_figure, [cell.row for cell in cells])
     return figures
 
 
@@ -101,7 +111,8 @@ def verification(path: str) -> Outcome:
     rows = load_vectors(path)
     k, d = rows.shape
     bound = proven_bound("coherence", k, d)
-    norms = np.linalg.norm(rows.astype(np.float64), axis=1)
+    with np.errstate(over="ignore"):  # rows may be longer than a number can say; their directions are not
+        norms = np.linalg.norm(rows.astype(np.float64), axis=1)
     found = {
         "file": path,
         "k": k,

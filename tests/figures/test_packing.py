@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from superjax.figures import packing as draw
+from superjax.figures.packing_grid import coherence_figure
 from superjax.laws import published_packings
 
 ROW = {
@@ -86,7 +87,7 @@ def test_nearly_nearest_pairs_are_joined_but_never_a_single_one(angle, number, w
 @pytest.mark.parametrize("objective", ["coherence", "spherical"])
 def test_coherence_against_k(objective):
     rows = [{**ROW, "objective": objective, "k": k, "value": v} for k, v in ((20, 0.85), (4, 1 / 3))]
-    figure = draw.coherence_figure(rows)
+    figure = coherence_figure(rows)
     (axes,) = figure.axes
     packed = line(axes, "packed")
     np.testing.assert_array_equal(packed.get_xdata(), [4, 20])
@@ -99,7 +100,7 @@ def test_coherence_against_k(objective):
 def test_points_with_cosines_of_zero_and_below_are_shown():
     values = {4: -1 / 3, 6: 0.0, 8: 0.3}
     rows = [{**ROW, "objective": "spherical", "k": k, "value": value} for k, value in values.items()]
-    (axes,) = draw.coherence_figure(rows).axes
+    (axes,) = coherence_figure(rows).axes
     np.testing.assert_array_equal(line(axes, "packed").get_ydata(), list(values.values()))
     np.testing.assert_allclose(line(axes, "proven bound").get_ydata()[:3], [-1 / 3, 0, 0])
     assert axes.get_yscale() == "linear"
@@ -109,11 +110,11 @@ def test_points_with_cosines_of_zero_and_below_are_shown():
 
 def test_orthogonal_lines_are_left_out_of_a_logarithmic_axis_and_that_is_said():
     rows = [{**ROW, "k": k, "value": value} for k, value in ((2, 0.0), (3, 1e-16), (4, 0.34))]
-    (axes,) = draw.coherence_figure(rows).axes
+    (axes,) = coherence_figure(rows).axes
     np.testing.assert_array_equal(line(axes, "packed").get_xdata(), [4])
     assert axes.get_yscale() == "log"
     assert "not shown" in axes.get_xlabel()
-    (axes,) = draw.coherence_figure(rows[:2]).axes  # nothing but zeros: a linear axis
+    (axes,) = coherence_figure(rows[:2]).axes  # nothing but zeros: a linear axis
     assert len(line(axes, "packed").get_xdata()) == 2
 
 
@@ -121,7 +122,7 @@ def test_many_dimensions_have_a_panel_each_on_common_axes():
     ks, ds, values = published_packings("optimised")
     few = np.flatnonzero(np.isin(ks, [2000, 8000, 32000]))
     rows = [{**ROW, "k": int(ks[i]), "d": int(ds[i]), "value": values[i], "published": values[i]} for i in few]
-    figure = draw.coherence_figure(rows)
+    figure = coherence_figure(rows)
     assert [axes.get_title(loc="left") for axes in figure.axes] == [f"$d = {d:g}$" for d in np.unique(ds)]
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
     assert all(len(axes.get_xticks()) <= 4 for axes in figure.axes)
