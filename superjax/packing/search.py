@@ -11,13 +11,14 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from superjax.core import keys, loop, processes, sphere
+from superjax.core import loop, processes
 from superjax.core import mesh as meshes
 from superjax.core.errors import InputError
 from superjax.core.pairwise import Precision
 from superjax.packing.anneal import AnnealHparams, BatchStep, start
 from superjax.packing.objectives import Objective
 from superjax.packing.polish import Polished, polish
+from superjax.packing.restarts import anywhere, mixed, perturbed
 from superjax.packing.watch import Watch, saved_loop
 
 _COARSE = 1e-9
@@ -29,11 +30,8 @@ _SAME = 1e-8
 _APART = 2e-5
 """Annealed values nearer than this, relatively, may be one basin."""
 
-_FRESH_ROUNDS, _FRESH_SHARE = 4, 3
-"""The last rounds of patience take one restart in three from anywhere: 28 lines in R^5 and 16 in R^8 need it."""
-
-_COLD, _WARM = (1.5, 30.0), (10.0, 100.0)
-"""First sharpness from random starts and from perturbed packings: below, all restarts forget where they began."""
+_FRESH_ROUNDS = 4
+"""The last rounds of patience take restarts from anywhere too: 16 and 19 lines in R^8 need it."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,11 @@ def search(
         within = watch.within(round=number, quiet=quiet, rng=_rng_state(rng), **_elite_arrays(elite, k, d))
         watch = watch.begun()
         if not elite:
-            starts, hparams = _random(k, d, config.restarts, seed), _draw_hparams(rng, config.restarts, *_COLD)
+            starts, hparams = anywhere(rng, k, d, config.restarts, seed)
         elif quiet < patience - _FRESH_ROUNDS:
-            starts, hparams = _perturb(rng, elite, config.restarts), _draw_hparams(rng, config.restarts, *_WARM)
+            starts, hparams = perturbed(rng, elite, config.restarts)
         else:
-            starts, hparams = _mixed(rng, elite, config.restarts)
+            starts, hparams = mixed(rng, elite, config.restarts)
         before = elite[0].value if elite else np.inf
         found = _polish_best(objective, anneal(starts, hparams, watch=within), config.polished, bound)
         elite = _distinct([*elite, *found])[: config.polished]
@@ -161,23 +159,6 @@ def _rng_state(rng: np.random.Generator) -> np.ndarray:
     numbers = (state["state"]["state"], state["state"]["inc"])
     words = [word for number in numbers for word in (number & (2**64 - 1), number >> 64)]
     return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
-
-
-def _random(k: int, d: int, number: int, seed: int) -> np.ndarray:
-    """[number, k, d] uniform random packings."""
-    drawn = jax.vmap(lambda key: sphere.uniform(key, k, d))(
-        jax.random.split(keys.stream(seed, keys.VECTORS, k, d), number)
-    )
-    return np.asarray(drawn)
-
-
-def _draw_hparams(rng: np.random.Generator, number: int, low: float, high: float) -> AnnealHparams:
-    """Sharpness and rate for every restart: equal ones all fall into the same basin, often a wrong one."""
-
-    def between(low: float, high: float) -> np.ndarray:
-        return np.exp(rng.uniform(np.log(low), np.log(high), number)).astype(np.float32)
-
-    return AnnealHparams(between(low, high), between(3e3, 1e4), between(0.3, 1.5), between(0.3, 0.7))
 
 
 def anneal_batch(
@@ -256,28 +237,3 @@ def _distinct(found: list[Polished]) -> list[Polished]:
         if not kept or one.value > kept[-1].value + _SAME:
             kept.append(one)
     return kept
-
-
-def _mixed(rng: np.random.Generator, elite: list[Polished], number: int) -> tuple[np.ndarray, AnnealHparams]:
-    """[number, k, d] packings near the best and, one in three, anywhere; and their schedules."""
-    fresh = number // _FRESH_SHARE
-    anywhere = rng.normal(size=(fresh, *elite[0].x.shape))
-    anywhere /= np.linalg.norm(anywhere, axis=2, keepdims=True)
-    starts = np.concatenate([_perturb(rng, elite, number - fresh), anywhere.astype(np.float32)])
-    warm, cold = _draw_hparams(rng, number - fresh, *_WARM), _draw_hparams(rng, fresh, *_COLD)
-    return starts, jax.tree.map(lambda *parts: np.concatenate(parts), warm, cold)
-
-
-def _perturb(rng: np.random.Generator, elite: list[Polished], number: int) -> np.ndarray:
-    """[number, k, d] packings near the best: all rows moved a little, or a few of them moved anywhere."""
-    made = []
-    for place in range(number):
-        x = elite[min(int(rng.exponential(1.0)), len(elite) - 1)].x.copy()
-        k, d = x.shape
-        if place % 2:
-            moved = rng.choice(k, size=int(rng.integers(1, max(2, k // 4) + 1)), replace=False)
-            x[moved] = rng.normal(size=(len(moved), d))
-        else:
-            x += np.exp(rng.uniform(np.log(0.03), np.log(1.0))) / np.sqrt(d) * rng.normal(size=(k, d))
-        made.append(x / np.linalg.norm(x, axis=1, keepdims=True))
-    return np.asarray(made, np.float32)
