@@ -120,10 +120,20 @@ def environment_cause(error: BaseException, *, joined: bool = False) -> str | No
         return LOST_PEER
     if isinstance(error, EnvironmentFailure):
         return str(error)
-    if isinstance(error, MemoryError):
-        return f"out of memory ({error})" if str(error) else "out of memory"
     if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
         return str(error)
+    return out_of_memory(error)
+
+
+def out_of_memory(error: BaseException) -> str | None:
+    """What lacked memory, in one line; None for another error.
+
+    Example:
+        >>> out_of_memory(MemoryError("4 GiB")), out_of_memory(ValueError("4 GiB"))
+        ('out of memory (4 GiB)', None)
+    """
+    if isinstance(error, MemoryError):
+        return f"out of memory ({error})" if str(error) else "out of memory"
     # By name: without a device there is no need to import jax in order to know.
     exhausted = any(words in str(error) for words in ("RESOURCE_EXHAUSTED", "Out of memory"))
     if type(error).__name__ == "JaxRuntimeError" and exhausted:

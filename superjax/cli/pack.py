@@ -136,6 +136,7 @@ def _sizes(values: FlagValues, name: str) -> tuple[int, ...] | None:
 def run(config: PackConfig, context: Context) -> Outcome:
     """Pack cell by cell, taking up what an interrupted run has finished; or verify a file; or say what it takes."""
     from superjax.cli import pack_outcome
+    from superjax.cli.endings import out_of_memory
     from superjax.cli.pack_records import Records
     from superjax.core import processes
 
@@ -151,10 +152,19 @@ def run(config: PackConfig, context: Context) -> Outcome:
         context.progress(f"{len(config.cells)} cell{'s' * (len(config.cells) != 1)}") as on_progress,
     ):
         records = Records(config, context, kept)
+        failures: list[str] = []
         for k, d in records.longest_first():
             follow = _follow(config, k, d, records.progress_of(k, d, on_progress))
-            records.add(_pack_cell(config, context, records, k, d, follow))
-    return pack_outcome.outcome(config, records.cells)
+            try:
+                cell = _pack_cell(config, context, records, k, d, follow)
+            except (MemoryError, RuntimeError) as error:  # the other cells are smaller
+                cause = out_of_memory(error)
+                if cause is None or len(config.cells) == 1 or not processes.alone():
+                    raise
+                failures.append(f"k={k}, d={d}: {cause}; give it more, or leave the cell out")
+            else:
+                records.add(cell)
+    return pack_outcome.outcome(config, records.cells, failures)
 
 
 def _given(config: PackConfig, context: Context) -> list[bytes]:

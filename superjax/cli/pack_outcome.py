@@ -12,6 +12,7 @@ import numpy as np
 from superjax.cli.command import Outcome
 from superjax.cli.pack_cells import Cell, cell_memory, cell_work, published_value
 from superjax.cli.tables import Column
+from superjax.core.errors import EnvironmentFailure
 from superjax.packing import coherence, largest_cosine, load_vectors, proven_bound
 from superjax.runs import format_duration, product_rate
 
@@ -39,13 +40,19 @@ _FIGURES_OF_CELLS = 6
 """Cells with figures of their own: the largest."""
 
 
-def outcome(config: PackConfig, cells: Sequence[Cell]) -> Outcome:
+def outcome(config: PackConfig, cells: Sequence[Cell], failures: Sequence[str] = ()) -> Outcome:
     """The outcome of packed cells.
 
     Args:
         config: what was asked.
         cells: what came of it.
+        failures: the cells that could not be packed, one line each.
+
+    Raises:
+        EnvironmentFailure: none could.
     """
+    if not cells:
+        raise EnvironmentFailure("; ".join(failures))
     rows = [cell.row for cell in cells]
     return Outcome(
         rows=rows,
@@ -54,6 +61,7 @@ def outcome(config: PackConfig, cells: Sequence[Cell]) -> Outcome:
         arrays={f"{name}_{cell.name}": array for cell in cells for name, array in cell.arrays.items()},
         figures=_figures(config, cells),
         lines=[*_sentences(rows), *_undrawn(len(cells))],
+        failures=failures,
     )
 
 

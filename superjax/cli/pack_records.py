@@ -48,8 +48,8 @@ class Records:
 
     @property
     def cells(self) -> Sequence[Cell]:
-        """All cells, in the order of the table."""
-        return [self._done[cell] for cell in self._config.cells]
+        """The cells that are done, in the order of the table."""
+        return [self._done[cell] for cell in self._config.cells if cell in self._done]
 
     def longest_first(self) -> list[tuple[int, int]]:
         """(k, d) of the cells that are still to be packed."""

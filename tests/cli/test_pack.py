@@ -10,6 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from superjax import packing
 from superjax.cli import main
 from superjax.laws import best_construction, lower_bound, max_coherence_mean
 from tests.packing import helpers
@@ -76,6 +77,26 @@ def test_an_interrupted_grid_goes_on_where_it_was(tmp_path, monkeypatch, capsys)
     assert packed == [60, 55, 50]
     assert "finished before, left alone" in capsys.readouterr().out
     assert main(["pack", "--k=50", "--d=13", f"--out={tmp_path / 'run'}"]) == 2
+
+
+def test_a_cell_without_memory_does_not_end_the_others_and_is_packed_later(tmp_path, monkeypatch, capsys):
+    arguments = ["pack", "--k=50,60", "--d=13", "--steps=20", f"--out={tmp_path / 'run'}"]
+    whole = packing.pack
+
+    def short_of_memory(k, d, **options):
+        if k == 60:
+            raise MemoryError("4 GiB")
+        return whole(k, d, **options)
+
+    monkeypatch.setattr(packing, "pack", short_of_memory)
+    assert main(arguments) == 3
+    said = capsys.readouterr().err
+    assert "failed: k=60, d=13: out of memory (4 GiB); give it more, or leave the cell out" in said
+    assert [row["k"] for row in rows_of(tmp_path / "run")] == ["50"]
+    assert main(["pack", "--k=60", "--d=13,14", "--steps=20", f"--out={tmp_path / 'none'}"]) == 4
+    monkeypatch.setattr(packing, "pack", whole)
+    assert main(arguments) == 0
+    assert [row["k"] for row in rows_of(tmp_path / "run")] == ["50", "60"]
 
 
 @pytest.mark.parametrize("objective", ["spherical", "riesz"])
