@@ -48,7 +48,7 @@ class ListRound:
                 assert isinstance(reducer, SmoothMaximum)
                 return reduce_listed_in_ring(x, lists, reducer, self.plan.together, self.full.precision)
 
-            new, values = _scan(step, evaluate, replace(state, best_value=jnp.full_like(state.best_value, jnp.inf)))
+            new, values = _scan(step, evaluate, state)
             return _better(state, replace(new, best_value=self._largest(new.best)[None])), values
 
         def by_tile(state: PackingState) -> tuple[PackingState, jax.Array]:

@@ -148,9 +148,13 @@ def test_the_best_of_a_round_counts_by_all_of_its_pairs():
     assert helpers.coherence(listed.best) == pytest.approx(float(listed.best_value[0]), abs=1e-6)
 
 
-@pytest.mark.parametrize("plan", [{"width": 3}, {"threshold": 0.99}])
-def test_lists_without_room_or_reach_give_way_to_full_passes(plan):
-    (listed, values), (full, expected) = after_a_round(half_way()[0]._replace(**plan))
+@pytest.mark.parametrize("changed", [{"width": 3}, {"threshold": 0.99}, {"threshold": 1.01}])
+def test_lists_without_room_or_reach_give_way_to_full_passes(changed):
+    """At the sharpness of this round, 240, lists must reach 2.5 % below the largest cosine."""
+    plan, _, state, _ = half_way()
+    if "threshold" in changed:
+        changed = {"threshold": changed["threshold"] * float(state.largest[0])}
+    (listed, values), (full, expected) = after_a_round(plan._replace(**changed))
     np.testing.assert_allclose(values, expected, rtol=1e-6)
     np.testing.assert_allclose(listed.x, full.x, atol=1e-6)
 
@@ -167,7 +171,7 @@ def test_lists_are_for_many_vectors_and_a_sharpening_schedule():
     assert plan_of(hparams=AnnealHparams(first_sharpness=900.0), steps=2 * ROUND).first == 0
     assert plan_of(objective="spherical").threshold < plan.threshold  # half as many others lie within a cosine
     assert plan_of(devices=4)._replace(width=plan.width) == plan
-    assert plan.width / 4 < plan_of(devices=4).width < plan.width / 2
+    assert (plan.width, plan_of(devices=2).width, plan_of(devices=4).width) == (64, 44, 27)  # 3 sigma more than a share
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -181,7 +185,7 @@ def test_pack_uses_them_and_can_leave_them(monkeypatch, devices):
     without = pack(K, D, steps=STEPS, mesh=mesh, neighbour_lists=False)
     assert len(rounds) == 1
     assert with_lists.history[0] == without.history[0]
-    assert with_lists.history.shape == without.history.shape == (STEPS,)
+    np.testing.assert_allclose(with_lists.history, without.history, rtol=3e-3)
     assert with_lists.coherence == pytest.approx(without.coherence, rel=5e-3)
     assert with_lists.coherence < 0.995 * without.history[plan_of().first]
 

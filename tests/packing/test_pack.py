@@ -217,3 +217,7 @@ def test_files_of_vectors_are_read_or_refused(tmp_path):
 
 def test_the_memory_estimate_grows_with_the_rows_only():
     assert memory_needed(2_000_000, 64) < 20.1 * memory_needed(100_000, 64)
+
+
+def test_the_memory_estimate_counts_neighbour_lists():
+    assert memory_needed(4000, 32) > memory_needed(3999, 32) + 4 * 4000 * 256

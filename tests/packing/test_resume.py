@@ -78,6 +78,14 @@ def test_rounds_over_neighbour_lists_go_on_bitwise_from_their_first_step():
     assert_same(with_lists(resume=kept), with_lists())
 
 
+def test_rounds_go_on_exactly_on_several_devices_too():
+    def run(**options):
+        return pack(4000, 8, steps=400, mesh=row_mesh(jax.devices()[:2]), **options)
+
+    kept = stopped(run, lambda arrays: int(arrays["step"]) == 360)
+    assert_same(run(resume=kept), run())
+
+
 def test_stopped_on_two_devices_between_rounds_it_goes_on_to_the_next():
     full = partial(with_lists, mesh=row_mesh(jax.devices()[:2]), neighbour_lists=False)
     kept = stopped(full, lambda arrays: int(arrays["step"]) >= 2)
