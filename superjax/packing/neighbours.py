@@ -29,7 +29,10 @@ REACH = 6.0
 """Listed at least to here, in 1 / beta below the largest cosine: pairs beyond weigh less than .5 % together."""
 
 _BEYOND = 2.9
-"""Uniform rows, in d, beyond the coherence that is reached, or more: 1.8 measured at (2000, 8), 2.9 at (4000, 32)."""
+"""Of k uniform rows, how many lie beyond the coherence that is reached, in d: 1.8 at (2000, 8), 2.9 at (4000, 32)."""
+
+_AT_ONCE = 2**24
+"""Numbers in the rows of the Gram matrix, and in the listed rows, that are held at once."""
 
 _COUNTED = 16
 """Columns whose near rows one product counts."""
@@ -73,7 +76,7 @@ def list_plan(objective: Objective, k: int, d: int, hparams: AnnealHparams, step
         True
     """
     first, last = float(hparams.first_sharpness), float(hparams.last_sharpness)
-    if objective.name == "riesz" or not most_listed(k, d, mesh.size) or last <= first:
+    if objective.name == "riesz" or not lists_pay(k, d) or not 0 < first < last:
         return None
     sides = 2 if objective.signed else 1
     threshold = float(inverse_log_tail(math.log(sides * _FILLED * _ROOM * d / k), d))
@@ -84,12 +87,27 @@ def list_plan(objective: Objective, k: int, d: int, hparams: AnnealHparams, step
     if rounds < 1:
         return None
     platform = mesh.devices.flat[0].platform
-    together = 32 if platform == "cpu" else 512  # few stay in a core's cache; many fill an accelerator
+    most = 32 if platform == "cpu" else 512  # few stay in a core's cache; many fill an accelerator
+    together = max(8, min(most, _AT_ONCE // max(-(-k // mesh.size), _ROOM * d * d)))
     return ListPlan(steps - rounds * ROUND, _width(d, mesh.size), threshold, together)
 
 
+def lists_pay(k: int, d: int) -> bool:
+    """Whether k is large enough for lists to be faster than full passes.
+
+    Args:
+        k: number of vectors.
+        d: dimension.
+
+    Example:
+        >>> lists_pay(4000, 32), lists_pay(4000, 64)
+        (True, False)
+    """
+    return k >= max(_LEAST_K, d * max(_LEAST_RATIO, d))
+
+
 def most_listed(k: int, d: int, devices: int) -> int:
-    """Numbers in the lists of all devices together; 0 where k is too small for lists to be faster.
+    """Numbers in the lists of all devices together, and in what is held to make and to gather them.
 
     Args:
         k: number of vectors.
@@ -97,17 +115,19 @@ def most_listed(k: int, d: int, devices: int) -> int:
         devices: there are.
 
     Example:
-        >>> most_listed(4000, 32, 1), most_listed(4000, 64, 1)
-        (1024000, 0)
+        >>> most_listed(4000, 64, 1)
+        0
     """
-    enough = k >= max(_LEAST_K, d * max(_LEAST_RATIO, d))
-    return k * devices * _width(d, devices) if enough else 0
+    if not lists_pay(k, d):
+        return 0
+    held = min(_AT_ONCE, 512 * max(-(-k // devices), _ROOM * d * d))
+    return devices * (k * _width(d, devices) + 4 * held)
 
 
 def _width(d: int, devices: int) -> int:
-    """Room for the near rows of one shard: a share of all, which varies as a binomial number does."""
+    """Room for the near rows of one shard: a share of all, which varies as a binomial number does; 5 sigma more."""
     share = _ROOM * d / devices
-    return math.ceil(share + 3 * math.sqrt(share * (1 - 1 / devices)))
+    return math.ceil(share + 5 * math.sqrt(share * (1 - 1 / devices)))
 
 
 def near_rows_in_ring(

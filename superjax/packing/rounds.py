@@ -23,8 +23,8 @@ from superjax.packing.objectives import Pull, SmoothMaximum
 class ListRound:
     """A `loop.Step` of `ROUND` steps of one packing: the first passes over all pairs, the others over lists.
 
-    The best of the others counts by its cosines over all pairs. Where lists have no room or do not reach far enough,
-    as they may for a start that was given, every step passes over all pairs.
+    The best of the others counts by its cosines over all pairs. A round in which other pairs came near, as they do when
+    a schedule is short, is done again by full passes. So is one whose lists have no room or do not reach far enough.
 
     Attributes:
         full: the step over all pairs.
@@ -43,25 +43,33 @@ class ListRound:
         def step(evaluate: Evaluate, state: PackingState, place: jax.Array) -> tuple[PackingState, jax.Array]:
             return self.full.advance(state, schedule, first + place, evaluate)
 
-        def by_list(state: PackingState) -> tuple[PackingState, jax.Array]:
+        def by_list(state: PackingState) -> tuple[PackingState, jax.Array, jax.Array]:
             def evaluate(x: jax.Array, reducer: Reducer) -> tuple[Pull, jax.Array]:
                 assert isinstance(reducer, SmoothMaximum)
                 return reduce_listed_in_ring(x, lists, reducer, self.plan.together, self.full.precision)
 
-            new, values = _scan(step, evaluate, state)
-            return _better(state, replace(new, best_value=self._largest(new.best)[None])), values
+            new, values = _scan(step, evaluate, replace(state, best_value=jnp.full_like(state.best_value, jnp.inf)))
+            counted = replace(new, best_value=self._largest(new.best)[None])
+            held = counted.best_value[0] <= new.best_value[0] + beta_inverse(ROUND - 1)
+            return _better(state, counted), values, held
+
+        def by_no_list(state: PackingState) -> tuple[PackingState, jax.Array, jax.Array]:
+            return state, jnp.full(ROUND - 1, value), serve
 
         def by_tile(state: PackingState) -> tuple[PackingState, jax.Array]:
             return _scan(step, self.full.evaluate, state)
+
+        def beta_inverse(place: int) -> jax.Array:
+            return scale / schedule.at(time_of(first + place, self.full.steps)).sharpness
 
         lists, complete = near_rows_in_ring(
             state.x, self.plan, self.full.devices, self.full.objective.signed, self.full.precision
         )
         state, value = step(self.full.evaluate, state, jnp.int32(0))
         scale = self.full.objective.scale(state.least[0], self.full.count, state.x.shape[-1])
-        reach = REACH * scale / schedule.at(time_of(first, self.full.steps)).sharpness
-        serve = complete & (state.largest[0] - reach > self.plan.threshold)
-        state, others = lax.cond(serve, by_list, by_tile, state)
+        serve = complete & (state.largest[0] - REACH * beta_inverse(0) > self.plan.threshold)
+        tried, values, held = lax.cond(serve, by_list, by_no_list, state)
+        state, others = lax.cond(held, lambda _: (tried, values), by_tile, state)
         return state, {"value": jnp.concatenate([value[None], others])[None]}
 
     def _largest(self, x: jax.Array) -> jax.Array:
