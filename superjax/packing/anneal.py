@@ -80,7 +80,7 @@ class PackingState:
         x: [k, d] unit rows.
         mean: [k, d] running mean of the gradient, tangent at `x`.
         square: [k, 1] running mean of the gradient's squared entries, one number a vector.
-        largest: [1] largest (absolute) cosine one step before `x`.
+        largest: [1] largest (absolute) cosine one step before `x`, of the pairs that were visited.
         least: [1] the smallest such number so far.
         best: [k, d] the rows of the least value so far.
         best_value: [1] that value; of energies the log.

@@ -113,11 +113,12 @@ def pack(
         precision: of the Gram products on the devices.
         hparams: the schedule of sharpness and rate for large packings.
         neighbour_lists: in the sharper half of the schedule most steps look at pairs with large cosines only, where
-            that is faster: k >= 4000 and k / d >= 100 (or d, if larger). False: never.
+            that is faster: from k = 4000 and k / d = 100 (or d, if larger) on. False: never.
         on_value: called with (steps done, steps, least value so far).
         on_progress: called with (steps done, steps), as often.
-        on_checkpoint: called once a second or so, with arrays by name from which the search can go on exactly; to be
-            read before it returns, for instance by `np.savez(path, **arrays)`.
+        on_checkpoint: called once a second or so, where neighbour lists serve every forty steps at most, with arrays
+            by name from which the search can go on exactly; to be read before it returns, for instance by
+            `np.savez(path, **arrays)`.
         resume: such arrays, of a call with the same arguments, on any devices.
 
     Returns:

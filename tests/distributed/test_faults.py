@@ -21,7 +21,7 @@ WELL_BEFORE_DEFAULT_S = 60
 
 TRAIN = ("train", "--n=20", "--m=4", "--seeds=2", "--steps=40000", "--batch=16", "--checkpoint_steps=500")
 
-PACK = ("pack", "--k=100", "--d=8", "--steps=1500", "--checkpoint_steps=25")
+PACK = ("pack", "--k=1030", "--d=8", "--steps=600", "--checkpoint_steps=25")
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_one_process_is_told_to_stop(processes, tmp_path):
     first, other = processes.ends()
     assert (first[0], other[0]) == (130, 130)
     said = first[2].splitlines()[-1]
-    assert said.startswith("superjax: interrupted, saved at coherence_100_8, restart 1, step ")
+    assert said.startswith("superjax: interrupted, saved at coherence_1030_8, restart 1, step ")
     assert said.split(";")[0] == other[2].replace("process 1: ", "").split(";")[0]
     for folder in (stopped, whole):
         assert main([*PACK, f"--out={folder}", "--devices=2"]) == 0
