@@ -1,6 +1,6 @@
 """The optimiser: smooth-maximum continuation by Riemannian Adam on a product of spheres, best iterate kept.
 
-SciPy's L-BFGS in 13 stages of sharpness (4 to 1800), 1,500 gradients in all, reached .35690 at (2000, 32) and .21027 at
+SciPy's L-BFGS in 13 stages of sharpness (4 to 2330), 1,500 gradients in all, reached .35690 at (2000, 32) and .21027 at
 (2000, 64) from the same starts; this, .35704 and .21020, with no line search to agree on between devices.
 """
 
