@@ -70,9 +70,9 @@ def thomson() -> Iterator[Cell]:
 
 
 def lines() -> Iterator[Cell]:
-    """Best-known line packings of 5 to 30 lines in 3 to 8 dimensions."""
+    """Best-known packings of at most 30 lines in 2 to 8 dimensions."""
     for d, k, value in _tables()["lines"]:
-        if 3 <= d <= 8 and d + 2 <= k <= 30 and (k, d) not in FRAMES:
+        if d <= 8 and k <= 30 and (k, d) not in FRAMES:
             yield Cell("coherence", int(k), int(d), value)
 
 

@@ -115,9 +115,8 @@ def cell_work(config: PackConfig, k: int, d: int) -> Work:
         generators = -(-k // d**2)
         return _work(config.steps or 1000, 3.0 * generators * (generators + 1) * d**3)
     if k * d <= SMALL:
-        plain = SearchConfig()
-        rounds = 1 + plain.patience(k, d)
-        return _work(rounds * (config.steps or plain.steps) * (config.restarts or plain.restarts), 3.0 * k**2 * d)
+        search = SearchConfig.of(config.objective, config.steps, config.restarts)
+        return _work((1 + search.patience(k, d)) * search.steps_of_all, 3.0 * k**2 * d)
     return _work((config.steps or 1500) * (config.restarts or 1), 3.0 * k**2 * d)
 
 

@@ -17,13 +17,14 @@ from superjax.core.errors import InputError
 from superjax.core.pairwise import Precision
 from superjax.laws import Bound, lower_bound, lower_bound_code
 from superjax.packing.anneal import AnnealHparams
+from superjax.packing.batch import anneal_batch
 from superjax.packing.closed_forms import exact_packing
 from superjax.packing.measure import coherence, quick_on_host
 from superjax.packing.neighbours import most_listed
 from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import value_of
 from superjax.packing.rows import anneal_rows
-from superjax.packing.search import SearchConfig, anneal_batch, search
+from superjax.packing.search import SearchConfig, search
 from superjax.packing.starts import given_start, nudged, random_start
 from superjax.packing.watch import OnCheckpoint, OnValue, Watch, both
 
@@ -53,7 +54,8 @@ class Packing:
             (and k^2 d = 2^43), then float32.
         bound: a proven lower bound on `value`; None for energies.
         bound_name: whose bound it is; None for energies.
-        steps: steps that one restart took, full passes over all pairs but for neighbour lists; 0 for a closed form.
+        steps: steps that one restart took, full passes over all pairs but for neighbour lists; on the average over
+            them in a search for a small packing; 0 for a closed form.
         restarts: how many there were.
         history: [steps] the value before every step of the best restart, float64 (of the listed pairs where
             lists serve); empty for small packings.
@@ -103,10 +105,11 @@ def pack(
         d: dimension >= 1.
         objective: "coherence" (lines), "spherical" (points: the signed cosine) or "riesz" (energy of points).
         riesz_s: the energy's power s > 0; 1 is Thomson's problem.
-        steps: steps of every restart; 600 for small packings, else 1500.
+        steps: steps of every restart; 600 for small packings, of which the best of a round take twice as many more,
+            else 1500.
         restarts: independent starts; 512 at once for small packings, else 1.
         init: "random", "construction" (`laws.best_construction`), a `.npy` file, or [k, d] numbers. The result is never
-            worse than what was given.
+            worse than what was given; half of the restarts of a small packing begin anywhere all the same.
         seed: of the starts, which are bitwise the same on any devices.
         mesh: the devices; the first local one by default.
         block: rows in a tile; chosen for the platform by default.
@@ -181,8 +184,7 @@ class _Job:
 
     def search(self) -> Packing:
         """Many restarts, polished and perturbed: for small packings."""
-        plain = SearchConfig()
-        config = SearchConfig(restarts=self.restarts or plain.restarts, steps=self.steps or plain.steps)
+        config = SearchConfig.of(self.goal.name, self.steps, self.restarts)
         bound = proven_bound(self.goal.name, self.k, self.d)
         found = search(
             self.goal, self.k, self.d, config, given=self.given, bound=-np.inf if bound is None else bound.value,
@@ -248,7 +250,7 @@ class _Job:
         starts = np.stack([self._start(restart) for restart in range(number)])
         schedules = jax.tree.map(lambda value: np.full(number, value, np.float32), self.hparams)
         batch = anneal_batch(
-            self.goal, starts, schedules, steps=steps, mesh=self.mesh, precision=self.precision, watch=self.watch
+            self.goal, starts, schedules, steps, mesh=self.mesh, precision=self.precision, watch=self.watch
         )
         best = int(np.argmin(batch.value))
         return self._annealed(best, batch.x[best], batch.history[:, best])

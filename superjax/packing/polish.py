@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +29,16 @@ def value_of(objective: Objective, x: np.ndarray, mesh: Mesh | None = None) -> f
     return largest_cosine(x, mesh=mesh) if objective.signed else coherence(x, mesh=mesh)
 
 
-def polish(objective: Objective, x: np.ndarray, tolerance: float = 1e-13) -> Polished:
+def polish(
+    objective: Objective, x: np.ndarray, tolerance: float = 1e-13, given_up: threading.Event | None = None
+) -> Polished:
     """The local optimum next to `x`, to about 1e-14.
 
     Args:
         objective: what is minimised.
         x: [k, d] unit rows, k >= 2, d >= 2, k d up to a few thousand.
         tolerance: of a maximum, > 0: a further program that promises less is not followed.
+        given_up: once set, the program under way is the last.
 
     Returns:
         The rows and their value, never worse than those of `x`.
@@ -50,10 +55,10 @@ def polish(objective: Objective, x: np.ndarray, tolerance: float = 1e-13) -> Pol
     unit = np.asarray(x, np.float64) / np.linalg.norm(np.asarray(x, np.float64), axis=1, keepdims=True)
     if objective.name == "riesz":
         return _descend_energy(unit, objective)
-    return _descend_maximum(unit, objective, tolerance)
+    return _descend_maximum(unit, objective, tolerance, given_up or threading.Event())
 
 
-def _descend_maximum(x: np.ndarray, objective: Objective, tolerance: float) -> Polished:
+def _descend_maximum(x: np.ndarray, objective: Objective, tolerance: float, given_up: threading.Event) -> Polished:
     value = value_of(objective, x)
     radius = _first_radius(value)
     for _ in range(_MOST_PROGRAMS):
@@ -70,7 +75,7 @@ def _descend_maximum(x: np.ndarray, objective: Objective, tolerance: float) -> P
             radius = min(radius, np.max(np.abs(move))) / 4
         elif gain > 0.75:
             radius *= 2
-        if radius < tolerance:
+        if radius < tolerance or given_up.is_set():
             break
     return Polished(x, value)
 
@@ -156,7 +161,9 @@ def _descend_energy(x: np.ndarray, objective: Objective) -> Polished:
         return float(np.sum(square ** (-s / 2)) / 2), ((slope - np.sum(slope * unit, 1)[:, None] * unit) / norm).ravel()
 
     before = value_of(objective, x)
-    with np.errstate(over="ignore", invalid="ignore"):  # a trial step may bring points together
+    # A trial step may bring points together, and next to the minimum rounding ends the line search.
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*line search", RuntimeWarning)
         found = minimize(
             energy_and_gradient, x.ravel(), jac=True, method="CG", options={"maxiter": 5000, "gtol": 1e-10}
         )

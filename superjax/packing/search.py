@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from superjax.core import loop, processes
-from superjax.core import mesh as meshes
+from superjax.core import processes
 from superjax.core.errors import InputError
 from superjax.core.pairwise import Precision
-from superjax.packing.anneal import AnnealHparams, BatchStep, start
-from superjax.packing.objectives import Objective
+from superjax.packing.batch import Batch, anneal_batch, sharpen
+from superjax.packing.objectives import Name, Objective
 from superjax.packing.polish import Polished, polish
-from superjax.packing.restarts import anywhere, mixed, perturbed
-from superjax.packing.watch import Watch, saved_loop
+from superjax.packing.restarts import anywhere, near_and_anywhere
+from superjax.packing.watch import Watch
 
 _COARSE = 1e-9
 """How finely the best of a batch are polished; the best of all is polished to the end."""
@@ -27,11 +28,8 @@ _COARSE = 1e-9
 _SAME = 1e-8
 """Polished values closer than this are one basin."""
 
-_APART = 2e-5
-"""Annealed values nearer than this, relatively, may be one basin."""
-
-_FRESH_ROUNDS = 4
-"""The last rounds of patience take restarts from anywhere too: 16 and 19 lines in R^8 need it."""
+_APART, _APART_SHARPENED = 2e-5, 1e-6
+"""Annealed and sharpened values nearer than this, relatively, may be one basin."""
 
 
 @dataclass(frozen=True)
@@ -41,32 +39,57 @@ class SearchConfig:
     Attributes:
         restarts: packings annealed at once.
         steps: steps of each.
-        rounds: rounds of perturbed restarts without gain after which to stop; None: more for larger packings.
+        rounds: rounds of restarts without gain after which to stop; None: more for larger packings.
         most_rounds: rounds at most.
-        polished: packings of a batch that are polished.
+        sharpened: packings of a round, the best, that are annealed on until their values tell basins apart; 0: none.
+        polished: packings of those, of different basins, that are polished.
     """
 
     restarts: int = 512
     steps: int = 600
     rounds: int | None = None
     most_rounds: int = 28
+    sharpened: int = 128
     polished: int = 6
+
+    @classmethod
+    def of(cls, objective: Name, steps: int | None, restarts: int | None) -> SearchConfig:
+        """These steps and restarts, or the usual ones. Energies are smooth, and polished sooner than sharpened.
+
+        Args:
+            objective: what is minimised.
+            steps: None for the usual.
+            restarts: the same.
+
+        Example:
+            >>> SearchConfig.of("coherence", None, 64).steps_in_round
+            1800
+        """
+        sharpened = 0 if objective == "riesz" else cls.sharpened
+        return cls(restarts=restarts or cls.restarts, steps=steps or cls.steps, sharpened=sharpened)
 
     def patience(self, k: int, d: int) -> int:
         """Rounds without gain after which to stop: 27 lines in R^6 took six before they fell below the table."""
-        return 2 + k * d // 40 + _FRESH_ROUNDS if self.rounds is None else self.rounds
+        return 6 + k * d // 40 if self.rounds is None else self.rounds
 
+    @property
+    def steps_sharpened(self) -> int:
+        """Steps of each of the best, after those of all."""
+        return 2 * self.steps
 
-class Batch(NamedTuple):
-    """Packings optimised together: best rows [R, k, d], values [R], and the value before every step [steps, R]."""
+    @property
+    def steps_of_all(self) -> int:
+        """Steps of all restarts of a round together."""
+        return self.steps * self.restarts + self.steps_sharpened * min(self.sharpened, self.restarts)
 
-    x: np.ndarray
-    value: np.ndarray
-    history: np.ndarray
+    @property
+    def steps_in_round(self) -> int:
+        """Steps that a restart of a round takes on the average."""
+        return round(self.steps_of_all / self.restarts)
 
 
 class Found(NamedTuple):
-    """The best of a search, and the steps that one restart of every round took together."""
+    """The best of a search, and the steps that a restart of every round took together, on the average."""
 
     best: Polished
     steps: int
@@ -85,14 +108,14 @@ def search(
     precision: Precision,
     watch: Watch | None = None,
 ) -> Found:
-    """Anneal many restarts and polish the best, then perturb those and do it again, until rounds bring nothing.
+    """Anneal many restarts and polish the best, then do it again near those and anywhere, until rounds bring nothing.
 
     Args:
         objective: what is minimised.
         k: number of vectors.
         d: dimension.
         config: how hard to search.
-        given: [k, d] unit rows to perturb instead of random starts; the result is never worse.
+        given: [k, d] unit rows near which half of the first round begins too; the result is never worse.
         bound: a value that cannot be beaten; the search stops there.
         seed: of everything random.
         mesh: the devices, over which restarts are spread.
@@ -105,27 +128,28 @@ def search(
     """
     watch = watch or Watch()
     rng, patience = np.random.default_rng([seed, k, d]), config.patience(k, d)
-    anneal = partial(anneal_batch, objective, steps=config.steps, mesh=mesh, precision=precision)
+    anneal = partial(anneal_batch, objective, mesh=mesh, precision=precision)
     if watch.saved is None:
         first, quiet, elite = 0, 0, [] if given is None else [polish(objective, given)]
     else:
         first, quiet, elite = _resumed(watch.saved, rng)
     for number in range(first, 1 + config.most_rounds):
-        within = watch.within(round=number, quiet=quiet, rng=_rng_state(rng), **_elite_arrays(elite, k, d))
+        within = watch.within(round=number, quiet=quiet, rng=_rng_state(rng), **_kept(elite, k, d, config))
         watch = watch.begun()
-        if not elite:
-            starts, hparams = anywhere(rng, k, d, config.restarts, seed)
-        elif quiet < patience - _FRESH_ROUNDS:
-            starts, hparams = perturbed(rng, elite, config.restarts)
+        if elite:
+            starts, hparams = near_and_anywhere(rng, elite, config.restarts)
         else:
-            starts, hparams = mixed(rng, elite, config.restarts)
+            starts, hparams = anywhere(rng, k, d, config.restarts, seed)
         before = elite[0].value if elite else np.inf
-        found = _polish_best(objective, anneal(starts, hparams, watch=within), config.polished, bound)
+        batch = anneal(starts, hparams, config.steps, watch=within)
+        if config.sharpened:
+            batch = sharpen(objective, batch, config.sharpened, config.steps_sharpened, mesh)
+        found = _polish_best(objective, batch, config, bound)
         elite = _distinct([*elite, *found])[: config.polished]
         quiet = 0 if elite[0].value < before - _SAME else quiet + 1
-        done = (number + 1) * config.steps
+        done = (number + 1) * config.steps_in_round
         if watch.on_value is not None:
-            watch.on_value(done, done + (patience - quiet) * config.steps, elite[0].value)
+            watch.on_value(done, done + (patience - quiet) * config.steps_in_round, elite[0].value)
         ended = quiet == patience or elite[0].value <= bound + _SAME
         # Hosts of different make may polish to different last digits, and must end together.
         if processes.agreed(ended) if processes.shared(mesh.devices.flat) else ended:
@@ -133,8 +157,9 @@ def search(
     return Found(polish(objective, elite[0].x), done)
 
 
-def _elite_arrays(elite: list[Polished], k: int, d: int) -> dict[str, np.ndarray]:
+def _kept(elite: list[Polished], k: int, d: int, config: SearchConfig) -> dict[str, np.ndarray]:
     return {
+        "sharpened": np.asarray(config.sharpened, np.int64),
         "elite": np.array([one.x for one in elite]).reshape(-1, k, d),
         "elite_values": np.array([one.value for one in elite], np.float64),
     }
@@ -142,7 +167,7 @@ def _elite_arrays(elite: list[Polished], k: int, d: int) -> dict[str, np.ndarray
 
 def _resumed(saved: Mapping[str, Any], rng: np.random.Generator) -> tuple[int, int, list[Polished]]:
     """The round under way, the rounds without gain, and the best so far; sets the generator to the round's start."""
-    if not {"round", "quiet", "rng", "elite", "elite_values"} <= set(saved):
+    if not {"round", "quiet", "rng", "elite", "elite_values", "sharpened"} <= set(saved):
         raise InputError("checkpoint: belongs to another packing; start anew")
     state = dict(rng.bit_generator.state)
     low, high, inc_low, inc_high, has_uint32, uinteger = (int(word) for word in saved["rng"])
@@ -161,69 +186,33 @@ def _rng_state(rng: np.random.Generator) -> np.ndarray:
     return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
-def anneal_batch(
-    objective: Objective,
-    x: np.ndarray,
-    hparams: AnnealHparams,
-    *,
-    steps: int,
-    mesh: Mesh,
-    precision: Precision,
-    watch: Watch | None = None,
-) -> Batch:
-    """Optimise many packings at once, each in one tile, spread over the devices.
-
-    Args:
-        objective: what is minimised.
-        x: [R, k, d] float32 unit rows to start from.
-        hparams: the schedules, [R] each.
-        steps: how many steps.
-        mesh: the devices.
-        precision: of the Gram products.
-        watch: told what to keep; or what to go on from, on any number of devices.
-
-    Raises:
-        InputError: what to go on from is another packing's.
-    """
-    watch = watch or Watch()
-    number, k, d = x.shape
-    fill_up = partial(jax.tree.map, partial(_fill_up, multiple=mesh.size))
-    x, hparams = fill_up((x, hparams))
-    on_mesh = partial(jax.tree.map, lambda leaf: meshes.shard_rows(leaf, mesh))
-    if watch.saved is None:
-        history = {"value": np.zeros((steps, len(x)))}
-        first = loop.LoopState(np.asarray(0, np.int64), on_mesh(start(x, np.ones((len(x), 1)))), history)
-    else:
-        then = saved_loop(watch.saved, k, d, steps, number)
-        state = fill_up(jax.tree.map(lambda leaf: leaf[:number], then.state))
-        history = {"value": fill_up(then.history["value"].T[:number]).T}
-        first = loop.LoopState(then.step, on_mesh(state), history)
-    step = BatchStep(objective, steps, jax.lax.Precision(precision))
-    last = loop.run(step, first, on_mesh(hparams), steps, mesh=mesh, on_checkpoint=lambda now: watch.keep(now, steps))
-    best, value = meshes.to_host((last.state.best, last.state.best_value))
-    return Batch(best[:number], objective.shown(value[:number, 0]), objective.shown(last.history["value"][:, :number]))
-
-
-def _fill_up(leaf: np.ndarray, multiple: int) -> np.ndarray:
-    """Whole numbers of restarts a device: the last one is repeated."""
-    return np.concatenate([leaf, np.repeat(leaf[-1:], -len(leaf) % multiple, axis=0)])
-
-
-def _polish_best(objective: Objective, batch: Batch, number: int, bound: float) -> list[Polished]:
-    """The best of a batch, polished, one of each basin; least first. None after one that meets the bound."""
-    found: list[Polished] = []
-    for place in _spread(batch.value, number):
-        found.append(polish(objective, batch.x[place], _COARSE))
-        if found[-1].value <= bound + _SAME:
-            break
+def _polish_best(objective: Objective, batch: Batch, config: SearchConfig, bound: float) -> list[Polished]:
+    """The best of a batch, polished, one of each basin; least first. The least alone if it meets the bound."""
+    first, *others = _spread(batch.value, config.polished, _APART_SHARPENED if config.sharpened else _APART)
+    found = [polish(objective, batch.x[first], _COARSE)]
+    if found[0].value > bound + _SAME:
+        found += _polish_together(objective, batch.x[others])
     return _distinct(found)
 
 
-def _spread(values: np.ndarray, number: int) -> list[int]:
+def _polish_together(objective: Objective, packings: np.ndarray) -> list[Polished]:
+    """Each polished, in threads: HiGHS lets go of Python's lock. The polishing of energies does not."""
+    if objective.name == "riesz" or len(packings) < 2:
+        return [polish(objective, x, _COARSE) for x in packings]
+    given_up = threading.Event()
+    with ThreadPoolExecutor(min(len(packings), os.cpu_count() or 1)) as threads:
+        try:
+            return list(threads.map(lambda x: polish(objective, x, _COARSE, given_up), packings))
+        except BaseException:  # Ctrl-C is not to wait for what nobody will read
+            given_up.set()
+            raise
+
+
+def _spread(values: np.ndarray, number: int, apart: float) -> list[int]:
     """Places of the `number` least values that differ enough to be different basins."""
     chosen: list[int] = []
     for place in np.argsort(values, kind="stable"):
-        if not chosen or values[place] > values[chosen[-1]] + _APART * abs(values[place]):
+        if not chosen or values[place] > values[chosen[-1]] + apart * abs(values[place]):
             chosen.append(int(place))
         if len(chosen) == number:
             break

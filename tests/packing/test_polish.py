@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -49,3 +51,10 @@ def test_tangent_bases_are_orthonormal_and_tangent():
         d = x.shape[1]
         np.testing.assert_allclose(bases @ bases.transpose(0, 2, 1), np.tile(np.eye(d - 1), (len(x), 1, 1)), atol=1e-14)
         np.testing.assert_allclose(np.einsum("kad,kd->ka", bases, x), 0, atol=1e-14)
+
+
+def test_one_that_is_given_up_ends_with_the_program_under_way():
+    x, given_up = helpers.random_unit(9, 4), threading.Event()
+    given_up.set()
+    found = polish(Objective(), x, given_up=given_up)
+    assert polish(Objective(), x).value + 1e-3 < found.value <= helpers.coherence(x)

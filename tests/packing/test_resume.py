@@ -102,6 +102,19 @@ def test_a_search_goes_on_in_a_later_round(number):
     assert_same(searched(resume=kept), searched())
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_search_goes_on_where_all_are_annealed_and_none_polished(number):
+    kept = stopped(searched, lambda arrays: int(arrays["round"]) == number and arrays["step"] == arrays["steps"])
+    assert_same(searched(resume=kept), searched())
+
+
+def test_the_checkpoint_of_a_search_that_went_about_it_otherwise_is_refused():
+    kept = stopped(searched, 2)
+    del kept["sharpened"]
+    with pytest.raises(InputError, match="belongs to another packing"):
+        searched(resume=kept)
+
+
 def test_restarts_that_are_done_are_not_done_again():
     kept = stopped(large_with_restarts, lambda arrays: int(arrays["restart"]) == 2)
     told, heard = [], []
